@@ -16,41 +16,13 @@ from cogency_tui.errors import ConfigError
 from cogency_tui.providers.base import Provider
 from cogency_tui.providers.models import ModelFacts, load_models
 from cogency_tui.providers.offline.provider import OfflineProvider, offline_delay
+from cogency_tui.providers.presets import ADDRESS_VARIABLES, OTHER_KEYS, OWN_ADDRESSES, PRESETS
 
 if TYPE_CHECKING:
     from cogency_tui.providers.endpoint import Endpoint
     from cogency_tui.providers.http_transport import Timeouts
 
 OFFLINE = "offline"
-
-PRESETS: Mapping[str, ProviderSettings] = {
-    "openai": ProviderSettings(
-        "https://api.openai.com/v1", "gpt-5-mini", "OPENAI_API_KEY", "responses", True
-    ),
-    "anthropic": ProviderSettings(
-        "https://api.anthropic.com", "claude-sonnet-5", "ANTHROPIC_API_KEY", "anthropic"
-    ),
-    "gemini": ProviderSettings(
-        "https://generativelanguage.googleapis.com", "gemini-3.5-flash", "GEMINI_API_KEY", "gemini", True
-    ),
-    "xai": ProviderSettings("https://api.x.ai/v1", "grok-4.5", "XAI_API_KEY", "responses", True),
-    "openrouter": ProviderSettings("https://openrouter.ai/api/v1", "", "OPENROUTER_API_KEY", "chat"),
-    "ollama": ProviderSettings("http://127.0.0.1:11434/v1", api="chat"),
-    "lmstudio": ProviderSettings("http://127.0.0.1:1234/v1", api="chat"),
-    "vllm": ProviderSettings("http://127.0.0.1:8000/v1", api="chat"),
-    "llamacpp": ProviderSettings("http://127.0.0.1:8080/v1", "default", api="chat"),
-}
-"""Providers that need no table. llama.cpp serves one model under any name."""
-
-_ADDRESSES = {
-    "openai": "OPENAI_BASE_URL",
-    "anthropic": "ANTHROPIC_BASE_URL",
-    "gemini": "GEMINI_BASE_URL",
-}
-"""Variables for another address, as in the vendors' own clients."""
-
-_OTHER_KEYS = {"gemini": "GOOGLE_API_KEY"}
-"""Variables for a key when the first one is not set."""
 
 
 class KnownProvider(msgspec.Struct, frozen=True):
@@ -127,8 +99,9 @@ def create_provider(settings: Settings, environ: Mapping[str, str]) -> Provider:
 
 
 def known_providers(settings: Settings, environ: Mapping[str, str]) -> list[KnownProvider]:
-    """List all providers by name, the embedded one first. One that needs no key counts as found."""
-    known = [KnownProvider(OFFLINE, "", OfflineProvider.model, True, "", True)]
+    """List all providers: the embedded one, then those that the user has set up, then the other presets. One
+    that needs no key counts as found."""
+    known: list[KnownProvider] = []
     for name, table in _tables(settings, environ).items():
         chosen = settings.model if name == settings.provider else ""
         found = not table.key_env or bool(environ.get(table.key_env, "").strip())
@@ -136,7 +109,8 @@ def known_providers(settings: Settings, environ: Mapping[str, str]) -> list[Know
         known.append(
             KnownProvider(name, table.base_url, chosen or table.model, found, table.key_env, resumes)
         )
-    return known
+    known.sort(key=lambda each: not (each.name in settings.providers or (each.key_source and each.key_found)))
+    return [KnownProvider(OFFLINE, "", OfflineProvider.model, True, "", True), *known]
 
 
 def host_of(name: str, settings: Settings, environ: Mapping[str, str]) -> str:
@@ -220,10 +194,10 @@ def _tables(settings: Settings, environ: Mapping[str, str]) -> dict[str, Provide
     tables = dict(PRESETS)
     for name, given in settings.providers.items():
         tables[name] = _overlay(PRESETS.get(name, ProviderSettings(api="chat")), given)
-    for name, variable in _ADDRESSES.items():
+    for name, variable in ADDRESS_VARIABLES.items():
         if address := environ.get(variable):
             tables[name] = structs.replace(tables[name], base_url=address)
-    for name, variable in _OTHER_KEYS.items():
+    for name, variable in OTHER_KEYS.items():
         table = tables[name]
         if (
             table.key_env == PRESETS[name].key_env
@@ -245,13 +219,22 @@ def _overlay(preset: ProviderSettings, given: ProviderSettings) -> ProviderSetti
 
 
 def _check_address(name: str, address: str) -> None:
+    if _is_usable(address):
+        return
+    own = name in OWN_ADDRESSES and not address
+    problem = "needs the address of your own account" if own else "has no usable base_url"
+    raise ConfigError(f"The provider {name} {problem}.", address_advice(name))
+
+
+def address_advice(name: str) -> str:
+    """How to set the address of a provider that has none."""
+    example = OWN_ADDRESSES.get(name, "https://HOST/v1")
+    return f'Set base_url = "{example}" under [providers.{name}] in the configuration.'
+
+
+def _is_usable(address: str) -> bool:
     try:
         parts = urlsplit(address)
-        usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+        return parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
     except ValueError:
-        usable = False
-    if not usable:
-        raise ConfigError(
-            f"The provider {name} has no usable base_url.",
-            f'Set base_url = "https://HOST/v1" under [providers.{name}] in the configuration.',
-        )
+        return False

@@ -31,8 +31,14 @@ _SNAPSHOT = re.compile(
 """Suffix of a model's name that does not make it another model. Four digits alone are not a date: makers
 use them for a release that has its own price (kimi-k2-0905, qwen3-235b-a22b-2507)."""
 
-_VENDORS = {"openai": "openai", "anthropic": "anthropic", "google": "gemini", "x-ai": "xai"}
-"""OpenRouter's names of vendors, whose prices it passes on, and ours."""
+_GATEWAYS = ("openrouter", "vercel")
+"""Providers that pass the vendors' prices on."""
+
+_VENDORS = {"openai": "openai", "anthropic": "anthropic", "google": "gemini", "x-ai": "xai", "xai": "xai"}
+"""The gateways' names of vendors, and ours."""
+
+_ON_BEDROCK = re.compile(r"(?:[a-z]+\.)?(openai|anthropic)\.(.+?)(?:-v\d+:\d+)?", re.ASCII)
+"""A model's name on Bedrock: perhaps a region, its vendor, the vendor's name of it, perhaps a version."""
 
 _VERSION_DOT = re.compile(r"(?<=\d)\.(?=\d)")
 
@@ -109,14 +115,16 @@ class Models:
     def find(self, provider: str, model: str) -> ModelFacts:
         """Return the facts of a model, or of the one that it is a snapshot of; safe defaults for an unknown
         one."""
-        facts = self._match(provider, model)
-        if facts is None and provider == "openrouter":
-            vendor, _, name = model.partition("/")
-            name = _VERSION_DOT.sub("-", name) if vendor == "anthropic" else name
-            facts = self._match(_VENDORS.get(vendor, ""), name)
-            # OpenRouter has no sessions.
-            facts = replace(facts, realtime=False, live_text=False, threads=False) if facts else None
-        return facts or ModelFacts()
+        return self._match(provider, model) or self._match_served(provider, model) or ModelFacts()
+
+    def _match_served(self, provider: str, model: str) -> ModelFacts | None:
+        """Return the vendor's facts of a model that a gateway or a cloud serves: without the vendor's
+        sessions, and without its prices where they depend on the region."""
+        facts = self._match(*_vendors_name(provider, model))
+        if facts is None:
+            return None
+        prices = facts.prices if provider in _GATEWAYS else None
+        return replace(facts, prices=prices, realtime=False, live_text=False, threads=False)
 
     def of(self, provider: str) -> list[str]:
         """Return the names of a provider's known models: the user's own, then ours, newest first."""
@@ -202,6 +210,16 @@ class _Table(Capabilities, frozen=True, forbid_unknown_fields=True):
     later: _Later | None = None
     ends: date | None = None
     efforts: _Efforts | None = None
+
+
+def _vendors_name(provider: str, model: str) -> tuple[str, str]:
+    """Return the vendor of a model that `provider` serves and the vendor's name of it; empty if unknown."""
+    if provider == "azure":
+        return "openai", model
+    if provider == "bedrock" and (found := _ON_BEDROCK.fullmatch(model)):
+        return found[1], found[2]
+    vendor, _, name = model.partition("/") if provider in _GATEWAYS else ("", "", "")
+    return _VENDORS.get(vendor, ""), _VERSION_DOT.sub("-", name) if vendor == "anthropic" else name
 
 
 def _is_snapshot(model: str, family: str) -> bool:

@@ -1,5 +1,6 @@
 """From settings to providers."""
 
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -9,14 +10,14 @@ from cogency_tui.config.layers import load_settings
 from cogency_tui.config.schema import ProviderSettings, Settings
 from cogency_tui.errors import AuthenticationError, ConfigError
 from cogency_tui.providers.configured_providers import (
-    PRESETS,
     ConfiguredModels,
     create_provider,
     known_providers,
     secrets,
 )
-from cogency_tui.providers.models import ModelFacts
+from cogency_tui.providers.models import ModelFacts, load_models
 from cogency_tui.providers.offline.provider import OfflineProvider
+from cogency_tui.providers.presets import ADDRESS_VARIABLES, OTHER_KEYS, OWN_ADDRESSES, PRESETS
 from tests.cases import cases
 from tests.peers.responses import ResponsesPeer
 
@@ -28,12 +29,12 @@ def test_offline_is_the_default_whatever_model_is_named() -> None:
 
 
 def test_openai_has_a_default_model_and_takes_another() -> None:
-    assert create_provider(Settings(provider="openai"), {}).model == "gpt-5-mini"
+    assert create_provider(Settings(provider="openai"), {}).model == "gpt-6.1-sol"
     assert create_provider(Settings(provider="openai", model="other"), {}).model == "other"
 
 
 async def test_the_environment_names_address_and_key() -> None:
-    async with ResponsesPeer(key="sk-1", model="gpt-5-mini") as peer:
+    async with ResponsesPeer(key="sk-1", model="gpt-6.1-sol") as peer:
         environ = {"OPENAI_API_KEY": " sk-1\n", "OPENAI_BASE_URL": peer.base_url}
         provider = create_provider(Settings(provider="openai"), environ)
         chunks = [chunk async for chunk in provider.stream([{"role": "user", "content": "hi"}])]
@@ -49,13 +50,35 @@ async def test_a_missing_key_is_reported_at_first_use() -> None:
     assert "Set OPENROUTER_API_KEY" in caught.value.hint
 
 
-@cases("name", sorted(PRESETS))
+@cases("name", sorted(set(PRESETS) - set(OWN_ADDRESSES)))
 def test_presets_need_no_table(name: str) -> None:
     provider = create_provider(Settings(provider=name, model="m"), {})
-    resumes = name in ("openai", "gemini", "xai")
+    resumes = name in ("openai", "gemini", "xai", "vercel")
     assert (provider.name, provider.model, provider.resumes) == (name, "m", resumes)
     [known] = [each for each in known_providers(Settings(), {}) if each.name == name]
     assert known.resumes == resumes
+
+
+@cases("name", sorted(OWN_ADDRESSES))
+def test_a_cloud_needs_the_users_own_address(name: str) -> None:
+    with pytest.raises(ConfigError, match=f"{name} needs the address of your own account") as caught:
+        create_provider(Settings(provider=name, model="m"), {})
+    assert f'Set base_url = "{OWN_ADDRESSES[name]}" under [providers.{name}]' in caught.value.hint
+    table = ProviderSettings(OWN_ADDRESSES[name], "m")
+    provider = create_provider(Settings(provider=name, providers={name: table}), {})
+    assert (provider.name, provider.model, provider.resumes) == (name, "m", name == "azure")
+
+
+def test_what_the_presets_name_exists() -> None:
+    assert ADDRESS_VARIABLES.keys() | OTHER_KEYS.keys() | OWN_ADDRESSES.keys() <= PRESETS.keys()
+
+
+@cases("name", [name for name, preset in PRESETS.items() if preset.key_env and preset.model])
+def test_a_default_model_is_known_and_does_not_end_soon(name: str) -> None:
+    model = PRESETS[name].model
+    assert model in load_models().of(name)
+    ends = load_models().find(name, model).ends
+    assert ends is None or ends - datetime.now(UTC).date() > timedelta(days=60)
 
 
 @cases("api", ["chat", "responses", "anthropic", "gemini"])
@@ -204,6 +227,13 @@ def test_known_providers_show_where_a_key_comes_from_but_never_the_key() -> None
     assert not known["openai"].key_found
     assert known["ollama"].key_found
     assert "sk-secret" not in repr(known)
+
+
+def test_the_providers_that_the_user_has_set_up_come_first() -> None:
+    settings = Settings(providers={"acme": ProviderSettings("https://acme.test/v1", "m", "ACME_KEY")})
+    names = [each.name for each in known_providers(settings, {"GROQ_API_KEY": "k"})]
+    assert names[:4] == ["offline", "groq", "acme", "openai"]
+    assert set(names) == {"offline", "acme", *PRESETS}
 
 
 def test_secrets_are_the_key_variables_that_are_set() -> None:

@@ -2,7 +2,7 @@
 
 from rich.segment import Segment
 
-from cogency_tui.providers.configured_providers import KnownProvider
+from cogency_tui.providers.configured_providers import OFFLINE, KnownProvider, address_advice
 from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.lines import Line, cells, fit, wrap
 from cogency_tui.tui.kit.number_format import price, tokens
@@ -60,8 +60,10 @@ def _draw_key(provider: KnownProvider, width: int, styles: ThemeStyles, on: str)
 
 def draw_provider_note(provider: KnownProvider, width: int, styles: ThemeStyles) -> list[Line]:
     """Draw a provider's address, and its key: whether and where it was found, or the next step."""
-    if not provider.base_url:
+    if provider.name == OFFLINE:
         return wrap([Segment("Built-in demo model. Needs no key and no network.", styles("text"))], width)
+    if not provider.base_url:
+        return wrap([Segment(f"No address yet. {address_advice(provider.name)}", styles("text"))], width)
     lines = wrap([Segment(f"Endpoint {one_line(without_user(provider.base_url))}", styles("text"))], width)
     variable = one_line(provider.key_source)
     if not variable:

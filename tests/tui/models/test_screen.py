@@ -214,9 +214,12 @@ async def test_an_endpoint_is_noted_tested_and_asked_and_escape_goes_back_one_st
         screen = pilot.app.screen
         assert isinstance(screen, PickerScreen)
         await until(pilot, lambda: "Built-in demo model" in note_in(screen))
-        await pilot.press("down")
+        await pilot.press("down", "down", "down")
         await until(pilot, lambda: "Endpoint https://api.openai.com/v1" in note_in(screen))
         assert "Key not set. Run export OPENAI_API_KEY=…" in note_in(screen)
+        await type_text(pilot, "azure")
+        await until(pilot, lambda: 'Set base_url = "https://RESOURCE.openai.azure.com' in note_in(screen))
+        await pilot.press(*["backspace"] * 5)
 
         await type_text(pilot, "mine")
         await until(pilot, lambda: f"Endpoint {peer.base_url}" in note_in(screen))
