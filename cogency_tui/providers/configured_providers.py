@@ -113,6 +113,22 @@ def known_providers(settings: Settings, environ: Mapping[str, str]) -> list[Know
     return [KnownProvider(OFFLINE, "", OfflineProvider.model, True, "", True), *known]
 
 
+async def list_models(settings: Settings, environ: Mapping[str, str], provider: KnownProvider) -> list[str]:
+    """Ask the endpoint of a provider for its models; empty if it has no list.
+
+    Raises:
+        ConfigError: the provider's table in the configuration cannot be used.
+        ProviderError: the provider refused or failed.
+    """
+    # The list does not depend on a model, and a provider has one.
+    chosen = structs.replace(settings, provider=provider.name, model=provider.model or "any")
+    endpoint = create_provider(chosen, environ)
+    try:
+        return await endpoint.models()
+    finally:
+        await endpoint.close()
+
+
 def host_of(name: str, settings: Settings, environ: Mapping[str, str]) -> str:
     """Name the host beyond this machine that a provider contacts, with its port; empty where there is
     none."""

@@ -25,12 +25,9 @@ from cogency_tui.providers.configured_providers import (
     KnownProvider,
     create_provider,
     known_providers,
+    list_models,
 )
 from cogency_tui.tui.kit.number_format import duration
-
-_ANY = "any"
-"""A placeholder model for a provider that is only asked for its list of models."""
-
 
 _TEST: list[Message] = [{"role": "user", "content": "Answer with the word ok."}]
 
@@ -91,12 +88,7 @@ class ModelList:
             ConfigError: the provider's table in the configuration cannot be used.
             ProviderError: the provider refused or failed.
         """
-        settings = replace(self._settings, provider=provider.name, model=provider.model or _ANY)
-        endpoint = create_provider(settings, self._environ)
-        try:
-            names = await endpoint.models()
-        finally:
-            await endpoint.close()
+        names = await list_models(self._settings, self._environ, provider)
         rows = [self.describe(provider, name) for name in names]
         return sorted(rows, key=lambda row: not row.context_size)
 
