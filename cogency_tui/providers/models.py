@@ -7,9 +7,9 @@ in USD per million tokens, sizes in tokens.
 import re
 import tomllib
 from collections.abc import Mapping
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, Literal, NamedTuple, cast
 
 import msgspec
 from msgspec import Meta
@@ -21,6 +21,9 @@ from cogency_tui.config.workflows import problem_of
 from cogency_tui.errors import ConfigError
 
 _PACKAGED = Path(__file__).with_name("models.toml")
+
+_SOON = timedelta(days=60)
+"""The time before its end for which users of a model are warned."""
 
 _MILLION = 1_000_000
 _MEND = "Correct it, or remove it."
@@ -102,6 +105,27 @@ class ModelFacts(Capabilities, frozen=True):
     efforts: Mapping[Effort, str] = {}
 
 
+class Ending(NamedTuple):
+    """The end of a model: the day, and whether that is still to come."""
+
+    verb: Literal["ends", "ended"]
+    day: date
+
+
+def ending_of(facts: ModelFacts, today: date | None = None) -> Ending | None:
+    """Return the end of a model that ends within 60 days, or has ended; None for others."""
+    today = today or _today()
+    if facts.ends is None or facts.ends - today > _SOON:
+        return None
+    return Ending("ends" if facts.ends >= today else "ended", facts.ends)
+
+
+def describe_ending(model: str, facts: ModelFacts, advice: str) -> str:
+    """`claude-sonnet-4-5 ends on 2026-11-30: ADVICE` for a model that ends within 60 days; else empty."""
+    ending = ending_of(facts)
+    return f"{model} {ending.verb} on {ending.day}: {advice}" if ending else ""
+
+
 class Models:
     """All known models: of the `packaged` text, overlaid by the user's `own` tables. A provider's tables are
     read on first use; `today` determines which announced prices apply."""
@@ -161,7 +185,11 @@ def load_models(path: Path | None = None, today: date | None = None) -> Models:
     """
     packaged = _PACKAGED.read_text("utf-8")
     own = {} if path is None else _read_own(path)
-    return Models(packaged, own, datetime.now(UTC).date() if today is None else today)
+    return Models(packaged, own, today or _today())
+
+
+def _today() -> date:
+    return datetime.now(UTC).date()
 
 
 _Price = Annotated[float, Meta(ge=0, le=_MILLION)]

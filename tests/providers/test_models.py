@@ -12,7 +12,14 @@ import pytest
 from msgspec.structs import replace
 
 from cogency_tui.errors import ConfigError
-from cogency_tui.providers.models import ModelFacts, Models, Prices, load_models
+from cogency_tui.providers.models import (
+    ModelFacts,
+    Models,
+    Prices,
+    describe_ending,
+    ending_of,
+    load_models,
+)
 from tests.cases import cases
 
 TODAY = date(2026, 11, 22)
@@ -436,6 +443,28 @@ def _check(prices: Prices) -> None:
         assert prices.long.output > prices.output
         assert prices.long.long is None
         _check(prices.long)
+
+
+@cases(
+    ("ends", "ending"),
+    [
+        (None, None),
+        (date(2027, 1, 22), None),
+        (date(2027, 1, 21), ("ends", date(2027, 1, 21))),
+        (date(2026, 11, 22), ("ends", date(2026, 11, 22))),
+        (date(2026, 11, 21), ("ended", date(2026, 11, 21))),
+    ],
+)
+def test_an_end_is_reported_from_60_days_before_it_on(
+    ends: date | None, ending: tuple[str, date] | None
+) -> None:
+    assert ending_of(ModelFacts(ends=ends), TODAY) == ending
+
+
+def test_an_ending_is_described_with_advice() -> None:
+    facts = ModelFacts(ends=date(2020, 1, 2))
+    assert describe_ending("m", facts, "choose another.") == "m ended on 2020-01-02: choose another."
+    assert describe_ending("m", ModelFacts(), "choose another.") == ""
 
 
 @cases(

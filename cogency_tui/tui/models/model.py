@@ -27,6 +27,7 @@ from cogency_tui.providers.configured_providers import (
     known_providers,
     list_models,
 )
+from cogency_tui.providers.models import Ending, ending_of
 from cogency_tui.tui.kit.number_format import duration
 
 _TEST: list[Message] = [{"role": "user", "content": "Answer with the word ok."}]
@@ -43,13 +44,15 @@ class Chosen(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ModelRow:
-    """One model. `context_size` in tokens, 0 if unknown; prices in USD per million tokens."""
+    """One model. `context_size` in tokens, 0 if unknown; prices in USD per million tokens; `ending` if that
+    is soon."""
 
     name: str
     context_size: int = 0
     input_price: float | None = None
     output_price: float | None = None
     resumes: bool = False
+    ending: Ending | None = None
 
 
 class ModelList:
@@ -102,6 +105,7 @@ class ModelList:
             prices.input if prices else None,
             prices.output if prices else None,
             provider.resumes,
+            ending_of(facts),
         )
 
     async def test(self, provider: KnownProvider, model: str) -> str:
