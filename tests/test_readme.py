@@ -13,7 +13,7 @@ from cogency_tui.cli.arguments import interface_parser, parser_of
 from cogency_tui.cli.main import main
 from cogency_tui.config.layers import load_settings
 from cogency_tui.config.options import options
-from cogency_tui.providers.configured_providers import PRESETS
+from cogency_tui.providers.presets import PRESETS
 from cogency_tui.tui.commands import COMMANDS
 from cogency_tui.tui.help.key_table import key_table
 from cogency_tui.tui.kit.keys import spelled_key
@@ -113,9 +113,14 @@ def test_its_command_lines_can_be_given(line: str) -> None:
         parser_of(words[0], "").parse_args(words[1:])
 
 
-def test_its_providers_are_the_presets() -> None:
-    table = README.partition("| provider |")[2].partition("\n\n")[0]
-    assert set(re.findall(r"`(\w+)`", table)) == PRESETS.keys()
+def test_its_providers_and_default_models_are_those_of_the_presets() -> None:
+    table = README.partition("| provider | default model |")[2].partition("\n\n")[0]
+    shown: dict[str, str] = {}
+    for line in table.splitlines()[2:]:
+        names, model = (cell.strip() for cell in line.split("|")[1:3])
+        shown |= dict.fromkeys(re.findall(r"`(\w+)`", names), model.strip("`"))
+    # llama.cpp serves one model under any name.
+    assert shown == {name: preset.model for name, preset in PRESETS.items()} | {"llamacpp": ""}
 
 
 def existing(text: str) -> list[Path]:

@@ -135,6 +135,12 @@ def parser_of(name: str, description: str) -> argparse.ArgumentParser:
         parser.add_argument("--json", action="store_true", help="one JSON object")
     elif name == "permissions":
         _add_permission_actions(parser)
+    elif name == "models":
+        parser.add_argument(
+            "provider", nargs="?", default="", metavar="PROVIDER", help="only the models of this provider"
+        )
+        parser.add_argument("--live", action="store_true", help="ask the provider's endpoint for its models")
+        parser.add_argument("--json", action="store_true", help="one JSON object per line")
     elif name == "trust":
         _add_trust_options(parser)
     elif name == "config":

@@ -189,6 +189,13 @@ def _profile(options: argparse.Namespace) -> int:
     return asyncio.run(run())
 
 
+def _models(options: argparse.Namespace) -> int:
+    """List the known models with context, prices, tool-call format and effort."""
+    from cogency_tui.cli.models import show_models
+
+    return asyncio.run(show_models(options.provider, live=options.live, as_json=options.json))
+
+
 def _trust(options: argparse.Namespace) -> int:
     """Review and trust a project's .cogency/ files."""
     from cogency_tui.cli.trust import list_trust, revoke_trust, trust_project
@@ -274,6 +281,7 @@ COMMANDS: dict[str, Command] = {
     "edits": _edits,
     "permissions": _permissions,
     "profile": _profile,
+    "models": _models,
     "trust": _trust,
     "config": _config,
     "acp": _acp,

@@ -63,7 +63,8 @@ class ProviderSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One `[providers.NAME]` table. `key_env` is the name of a variable, never a key.
 
     `api` is the wire protocol, by default the preset's, else Chat Completions; `resume`: the provider has
-    sessions, over WebSocket for `responses`.
+    sessions, over WebSocket for `responses`, as message threads for `anthropic`. `context_size`, `reasoning`,
+    `images` and `dialect` are facts about its models, which win over those of the table of models.
     """
 
     base_url: str = ""
@@ -72,6 +73,9 @@ class ProviderSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     api: Literal["", "chat", "responses", "anthropic", "gemini"] = ""
     resume: bool | None = None
     context_size: Annotated[int, Meta(ge=0)] = 0
+    reasoning: bool | None = None
+    images: bool | None = None
+    dialect: ModelDialect = ""
 
 
 class AgentSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

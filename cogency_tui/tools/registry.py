@@ -169,13 +169,6 @@ class Registry:
                 suggestion = f" {text}"
         return ToolError(f'There is no tool "{shown(name[:80])}".{suggestion}', f"Tools: {', '.join(names)}.")
 
-    def specs(self) -> list[dict[str, Any]]:
-        """Return the tools for native calls."""
-        return [
-            {"name": tool.name, "description": tool.description, "parameters": {"type": "object"}}
-            for tool in self
-        ]
-
     def describe(self) -> str:
         """Describe the tools for a system prompt, those that take one line at the end."""
         brief = [_in_a_line(tool) for tool in self if _is_brief(tool)]

@@ -56,13 +56,15 @@ class Way:
 
 _ROBOTICS = "gemini-robotics-er-2-streaming-preview"
 _WAYS = (
-    Way("Chat Completions", "replay", ChatPeer, "openai", "gpt-5-mini", "Chat Completions", "chat"),
-    Way("Responses", "replay", ResponsesPeer, "openai", "gpt-5-mini", "Responses WebSocket"),
-    Way("Responses WebSocket", "resume", ResponsesPeer, "openai", "gpt-5-mini", "Responses"),
-    Way("Realtime", "resume", RealtimePeer, "openai", "gpt-realtime", "Responses"),
-    Way("Anthropic Messages", "replay", AnthropicPeer, "anthropic", "claude-sonnet-5", "Anthropic Messages"),
-    Way("Gemini", "replay", GeminiPeer, "gemini", "gemini-3.5-flash", "Gemini Interactions"),
-    Way("Gemini Interactions", "resume", GeminiPeer, "gemini", "gemini-3.5-flash", "Gemini"),
+    Way("Chat Completions", "replay", ChatPeer, "openai", "gpt-6.1-sol", "Chat Completions", "chat"),
+    Way("Responses", "replay", ResponsesPeer, "openai", "gpt-6.1-sol", "Responses WebSocket"),
+    Way("Responses WebSocket", "resume", ResponsesPeer, "openai", "gpt-6.1-sol", "Responses"),
+    Way("Realtime", "resume", RealtimePeer, "openai", "gpt-realtime-1.5", "Responses"),
+    Way(
+        "Anthropic Messages", "replay", AnthropicPeer, "anthropic", "claude-sonnet-5-5", "Anthropic Messages"
+    ),
+    Way("Gemini", "replay", GeminiPeer, "gemini", "gemini-4-argon", "Gemini Interactions"),
+    Way("Gemini Interactions", "resume", GeminiPeer, "gemini", "gemini-4-argon", "Gemini"),
     Way("Gemini Live", "resume", GeminiPeer, "gemini", _ROBOTICS, "Gemini"),
 )
 WAYS = {way.name: way for way in _WAYS}

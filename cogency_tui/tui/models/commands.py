@@ -18,6 +18,7 @@ from cogency_tui.config.schema import (
     Permissions,
 )
 from cogency_tui.errors import CogencyError
+from cogency_tui.providers.models import ending_of
 from cogency_tui.tui.bridge import Bridge
 from cogency_tui.tui.commands_base import FeatureCommands, Handler
 from cogency_tui.tui.display_protocol import Display
@@ -178,6 +179,8 @@ class ModelCommands(FeatureCommands):
             await self._store(chosen)
         elif known is not None and not known.key_found:
             self.warn(f"{known.name} has no API key yet. Set {known.key_source} and restart to use it.")
+        elif ending := ending_of(provider.facts):
+            self.warn(f"Switched to {provider.name}/{provider.model}, which {ending.verb} on {ending.day}.")
         else:
             self.say(f"Switched to {provider.name}/{provider.model}.")
 

@@ -144,7 +144,7 @@ class PickerScreen(ListDialog["Chosen | None", Row]):
         """Switch to the next reasoning effort, at once."""
         if self._cycle_effort is not None:
             self._effort = self._cycle_effort()
-            self.show_choices()
+            self.show_selected()
 
     def action_test(self) -> None:
         """Test the selected model, or the default one of the selected provider."""
