@@ -267,7 +267,8 @@ def test_schema_of_a_built_in_tool_allows_what_the_tool_takes(
 
 
 def test_integer_that_a_vendor_sends_as_a_float_is_accepted(bench: Bench) -> None:
-    assert bench.registry.bind("read", {"file": "a", "start": 3.0}, bench.context).args.start == 3  # pyright: ignore
+    call = bench.registry.bind("read", {"file": "a", "start": 3.0}, bench.context)
+    assert msgspec.structs.asdict(call.args)["start"] == 3
     with pytest.raises(ToolError, match=r"not 3\.5"):
         bench.registry.bind("read", {"file": "a", "start": 3.5}, bench.context)
 
