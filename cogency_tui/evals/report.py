@@ -52,7 +52,7 @@ class Report:
     def lines(self) -> Iterator[str]:
         """The comparison for the user."""
         for combination in self._combinations:
-            yield f"{combination.letter:<2} {one_line(_label(combination))}"
+            yield f"{combination.letter:<2} {one_line(self._label(combination))}"
         for start in range(0, len(self._combinations), _ACROSS):
             yield ""
             yield from self._table(self._combinations[start : start + _ACROSS])
@@ -69,6 +69,13 @@ class Report:
             "attempts": [self._attempt_as_json(each) for each in self.attempts],
         }
 
+    def _label(self, combination: Combination) -> str:
+        """The model and the other choices; of a dialect that was chosen by itself, the result."""
+        settings = combination.settings
+        used = {each.dialect for each in self._of(combination)} - {settings.dialect}
+        chosen = f" ({', '.join(sorted(used))})" if used else ""
+        return f"{combination.name}, dialect {settings.dialect}{chosen}, mode {settings.mode}"
+
     def _table(self, combinations: Sequence[Combination]) -> Iterator[str]:
         yield _row("task", [each.letter for each in combinations])
         for task in self._tasks:
@@ -80,7 +87,7 @@ class Report:
             yield _row(name, [cell(total) for total in totals])
 
     def _of(self, combination: Combination) -> list[Attempt]:
-        return [each for each in self.attempts if each.planned.combination is combination]
+        return [each for each in self.attempts if each.planned.combination.letter == combination.letter]
 
     def _score(self, task: Task, combination: Combination) -> str:
         attempts = [each for each in self._of(combination) if each.planned.task is task]
@@ -133,11 +140,6 @@ def _choices(combination: Combination) -> dict[str, str]:
     }
 
 
-def _label(combination: Combination) -> str:
-    settings = combination.settings
-    return f"{combination.name}, dialect {settings.dialect}, mode {settings.mode}"
-
-
 def _reason(attempt: Attempt) -> str:
     reason = one_line(attempt.failure)
     return reason if len(reason) <= _LONGEST else f"{reason[: _LONGEST - 1]}…"
@@ -164,6 +166,12 @@ def _tokens(count: int | None, figures: Figures) -> str:
     return f"~{short}" if figures.estimated else short
 
 
+def _cost(dollars: float | None) -> str:
+    if dollars is None:
+        return _UNKNOWN
+    return f"${dollars:.4f}" if dollars < 10 else f"${dollars:,.2f}"
+
+
 _FIGURES: Mapping[str, Callable[[Figures], str]] = {
     "cycles": lambda each: f"{each.cycles:,}",
     "requests": lambda each: f"{each.requests:,}",
@@ -172,7 +180,7 @@ _FIGURES: Mapping[str, Callable[[Figures], str]] = {
     "tokens sent": lambda each: _tokens(each.input, each),
     "tokens written": lambda each: _tokens(each.output, each),
     "tokens cached": lambda each: _tokens(each.cached, each),
-    "cost": lambda each: _UNKNOWN if each.cost is None else f"${each.cost:.4f}",
+    "cost": lambda each: _cost(each.cost),
     "seconds": lambda each: f"{each.seconds:,.1f}",
 }
 """Rows of the totals."""

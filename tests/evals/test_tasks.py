@@ -52,25 +52,25 @@ def edited(name: str, *changes: tuple[str, str, str]) -> dict[str, str]:
 
 ODD = re.findall(r"^````\n(.*?)````", TASKS["odd-bytes"].prompt, re.DOTALL | re.MULTILINE)[0]
 FIXED = edited("fix-bug", ("duration.py", r"(\d)", r"(\d+)"))
-RENAMED = edited(
+_LOADING = edited(
     "rename",
     ("README.md", "`fetch_rows`", "`load_rows`"),
     ("cache.py", " fetch_rows", " load_rows"),
     ("report.py", "fetch_rows", "load_rows"),
     ("rows.py", "fetch_rows", "load_rows"),
 )
-RENAMED = {**RENAMED, "rows.py": f"{RENAMED['rows.py']}\n\nfetch_rows = load_rows\n"}
+RENAMED = {**_LOADING, "rows.py": f"{_LOADING['rows.py']}\n\nfetch_rows = load_rows\n"}
 ONE = "[upload]\nretries = 3\ntimeout = "
 REPLACED = edited(
     "replace", *((name, "2024", "2026") for name, text in TASKS["replace"].files.items() if "# Copy" in text)
 )
-FEATURE = edited(
+_LISTED = edited(
     "feature",
     ("README.md", "- `largest`: the maximum\n", "- `largest`: the maximum\n- `median`: the middle\n"),
     ("calc/commands.py", "}", '    "median": stats.median,\n}'),
 )
 FEATURE = {
-    **FEATURE,
+    **_LISTED,
     "calc/stats.py": "from statistics import median as median\n\n" + TASKS["feature"].files["calc/stats.py"],
     "tests/test_median.py": "from calc.stats import median\n\nassert median([1, 3, 2]) == 2\n",
 }
