@@ -77,7 +77,11 @@ async def _run(
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         on_signal(loop, number, evaluation.stop)
-    await evaluation.run(plan(tasks, combinations, options.times), options.jobs)
+    planned = list(plan(tasks, combinations, options.times))
+    talk(
+        f"Running {len(planned)} attempt{'' if len(planned) == 1 else 's'}. Ctrl+C prints the results so far."
+    )
+    await evaluation.run(planned, options.jobs)
     return evaluation.stopped
 
 
@@ -88,18 +92,29 @@ def _tasks_of(names: Sequence[str]) -> list[Task]:
     return [task for task in TASKS.values() if not names or task.name in names]
 
 
-def _confirmed(options: EvalOptions, runs: int, combinations: Sequence[Combination]) -> bool:
-    """Return whether requests that cost money may be made; the user is asked about them.
+def _confirmed(options: EvalOptions, attempts: int, combinations: Sequence[Combination]) -> bool:
+    """Return whether requests with a key may be made; the user is asked about them. `attempts` are those of
+    one combination.
 
     Raises:
         UsageError: there are such requests, but no user to ask.
     """
-    paid = list(dict.fromkeys(one_line(each.name) for each in combinations if each.costs))
-    if not paid or options.yes:
+    charged = [each for each in combinations if each.uses_key]
+    if not charged or options.yes:
         return True
-    number = runs * sum(each.costs for each in combinations)
-    limit = f", at most ${options.max_cost:g} each" if options.max_cost else ""
-    question = f"This makes {number} paid run{'' if number == 1 else 's'} with {', '.join(paid)}{limit}."
+    models = ", ".join(dict.fromkeys(one_line(each.name) for each in charged))
+    number = attempts * len(charged)
+    are = "attempt uses" if number == 1 else "attempts use"
+    question = f"{number} {are} an API key and may cost money ({models}){_limit(options, charged)}."
     if sys.stdin is None or not sys.stdin.isatty():
         raise UsageError(question, "Confirm with --yes.")
     return agreed(f"{question} Continue?")
+
+
+def _limit(options: EvalOptions, charged: Sequence[Combination]) -> str:
+    """What limits the cost, in words."""
+    if not options.max_cost:
+        return ""
+    if unknown := [one_line(each.name) for each in charged if not each.priced]:
+        return f"; --max-cost has no effect on {', '.join(dict.fromkeys(unknown))}, whose price is unknown"
+    return f", up to ${options.max_cost:.2f} each"

@@ -40,12 +40,13 @@ _GIT = (
 @dataclass(frozen=True, slots=True)
 class Combination:
     """What is compared: the `model` of the `settings`, whose name there may be empty, in the mode and the
-    dialect of the settings. `letter` names it in the report.
+    dialect of the settings. `letter` names it in the report; `priced`: the price of the model is known.
     """
 
     letter: str
     settings: Settings
     model: str
+    priced: bool = False
 
     @property
     def name(self) -> str:
@@ -53,7 +54,7 @@ class Combination:
         return f"{self.settings.provider}/{self.model}"
 
     @property
-    def costs(self) -> bool:
+    def uses_key(self) -> bool:
         """True if its requests are made with a key, and so may be charged."""
         known = known_providers(self.settings, os.environ)
         return any(
@@ -96,7 +97,8 @@ def _combination(letter: str, flags: Mapping[str, str | float | None]) -> Combin
     settings = replace(
         load_settings(flags=flags), profile="off", titles=False, mcp={}, agents={}, workflows={}
     )
-    return Combination(letter, settings, create_provider(settings, _environment()).model)
+    provider = create_provider(settings, _environment())
+    return Combination(letter, settings, provider.model, priced=provider.facts.prices is not None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,8 +92,28 @@ async def test_without_a_terminal_runs_that_cost_money_need_yes(run: Run, tmp_pa
         done = await asyncio.to_thread(run, *command, "--yes", **environ)
         assert len(peer.requests) == 3
     assert refused.returncode == 2
-    assert "This makes 3 paid runs with mine/m, at most $0.5 each. Confirm with --yes." in refused.stderr
+    assert refused.stderr == (
+        "cogency-tui: 3 attempts use an API key and may cost money (mine/m); --max-cost has no effect on mine/m, "
+        "whose price is unknown. Confirm with --yes.\n"
+    )
     assert (done.returncode, done.stderr.count("✓")) == (0, 6)
+
+
+def test_the_limit_of_the_cost_is_named(capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-1")
+    command = [
+        "eval",
+        "locate",
+        "--model",
+        "anthropic/claude-sonnet-5",
+        "--dialect",
+        "xml",
+        "--dialect",
+        "action",
+    ]
+    assert main([*command, "--max-cost", "0.5"]) == 2
+    said = "2 attempts use an API key and may cost money (anthropic/claude-sonnet-5), up to $0.50 each."
+    assert said in capsys.readouterr().err
 
 
 async def test_a_local_server_needs_no_confirmation(run: Run, tmp_path: Path) -> None:
@@ -110,7 +130,7 @@ async def test_in_a_terminal_the_user_is_asked(
     def converse(environ: dict[str, str]) -> int:
         command = ("eval", "locate", "--model", "mine")
         with Terminal(*command, cwd=project, data=tmp_path / "data", environ=environ) as terminal:
-            terminal.wait_for("This makes 1 paid run with mine/m. Continue? [y]es, [N]o:")
+            terminal.wait_for("1 attempt uses an API key and may cost money (mine/m). Continue? [y]es, [N]o:")
             terminal.send(answer)
             terminal.wait_for(says)
             return terminal.process.wait(60)

@@ -1,6 +1,7 @@
 """Attempts over a real wire: what they come to, what is counted, and that nothing of the user's takes part."""
 
 import asyncio
+import json
 import shutil
 import tempfile
 from collections.abc import Callable, Sequence
@@ -15,6 +16,7 @@ from cogency_tui.evals.runner import Attempt, Evaluation, combine, plan
 from cogency_tui.evals.tasks import TASKS
 from cogency_tui.protocol import DIALECTS
 from tests.cases import cases
+from tests.exhaustive import sampled
 from tests.peers.chat import ChatPeer
 from tests.peers.server import Context, Fault
 
@@ -22,10 +24,6 @@ BY_RULES = {"locate", "odd-bytes", "replace", "command", "batch", "forbidden"}
 """The tasks that the offline model can do."""
 
 READ = '<execute>[{"name": "read", "args": {"file": "duration.py"}}]</execute>'
-EDIT = (
-    '<execute>[{"name": "edit", "args": {"file": "duration.py", "old": "(\\\\d)", "new": "(\\\\d+)"}},'
-    ' {"name": "shell", "args": {"command": "exit 1"}}]</execute>'
-)
 MISREAD = '<execute>[{"name": "read", "args": {"file": }]</execute>'
 LEAKED = '<tool_call>\n{"name": "read", "arguments": {"file": "duration.py"}}\n</tool_call>'
 REFUSED = Fault(status=400, body='{"error": {"message": "Never."}}')
@@ -60,18 +58,92 @@ async def attempts(
     return ended
 
 
-async def test_the_offline_model_does_plain_tasks_in_every_dialect(configure: Configure) -> None:
-    ended = await attempts(*TASKS, models=["offline"], dialects=DIALECTS)
-    assert len(ended) == len(TASKS) * len(DIALECTS)
+@pytest.mark.parametrize("dialect", sampled(DIALECTS, quick=1))
+async def test_the_offline_model_does_plain_tasks(configure: Configure, dialect: str) -> None:
+    ended = await attempts(*TASKS, models=["offline"], dialects=[dialect])
+    assert len(ended) == len(TASKS)
     for attempt in ended:
         assert bool(attempt.failure) is (attempt.planned.task.name not in BY_RULES), attempt
-        assert attempt.dialect == attempt.planned.combination.settings.dialect
+        assert attempt.dialect == dialect
         assert attempt.figures.malformed == 0
         assert attempt.figures.estimated
 
 
+def batch(*calls: tuple[str, dict[str, str]]) -> str:
+    """An answer in the dialect `xml` with these calls, each the name of a tool with its arguments."""
+    return f"<execute>{json.dumps([{'name': name, 'args': args} for name, args in calls])}</execute>"
+
+
+def edit(file: str, old: str, new: str) -> tuple[str, dict[str, str]]:
+    return "edit", {"file": file, "old": old, "new": new}
+
+
+TESTS = ("shell", {"command": "python3 -m unittest"})
+MEDIAN = """\
+import unittest
+
+from calc.stats import median
+
+
+class Median(unittest.TestCase):
+    def test_even(self):
+        self.assertEqual(median([1, 2, 3, 4]), 2.5)
+"""
+SCRIPTS = {
+    "fix-bug": [
+        batch(TESTS, ("read", {"file": "duration.py"})),
+        batch(edit("duration.py", r"(\d)", r"(\d+)")),
+        batch(TESTS),
+    ],
+    "rename": [
+        batch(*(("read", {"file": name}) for name in TASKS["rename"].files)),
+        batch(
+            edit("README.md", "`fetch_rows`", "`load_rows`"),
+            edit("cache.py", "import fetch_rows", "import load_rows"),
+            edit("cache.py", " fetch_rows(", " load_rows("),
+            edit("report.py", "fetch_rows", "load_rows"),
+            edit("rows.py", "def fetch_rows", "def load_rows"),
+            edit("rows.py", "splitlines()]\n", "splitlines()]\n\n\nfetch_rows = load_rows\n"),
+        ),
+    ],
+    "one-of-three": [
+        batch(("read", {"file": "settings.ini"})),
+        batch(
+            edit("settings.ini", "[upload]\nretries = 3\ntimeout = 30", "[upload]\nretries = 3\ntimeout = 90")
+        ),
+    ],
+    "feature": [
+        batch(*(("read", {"file": name}) for name in ("README.md", "calc/commands.py", "calc/stats.py"))),
+        batch(
+            edit("README.md", "the maximum\n", "the maximum\n- `median`: the middle\n"),
+            edit("calc/commands.py", "stats.largest,\n", 'stats.largest,\n    "median": stats.median,\n'),
+            edit("calc/stats.py", "def total", "from statistics import median as median\n\n\ndef total"),
+            ("write", {"file": "tests/test_median.py", "content": MEDIAN}),
+        ),
+        batch(TESTS),
+    ],
+}
+
+
+@cases("name", SCRIPTS)
+async def test_a_model_that_knows_what_to_do_succeeds(mine: Callable[[ChatPeer], int], name: str) -> None:
+    async with ChatPeer([*SCRIPTS[name], "Done."]) as peer:
+        mine(peer)
+        [attempt] = await attempts(name)
+    assert attempt.failure == ""
+    assert attempt.figures.cycles == len(SCRIPTS[name]) + 1
+    assert (attempt.figures.malformed, attempt.figures.declined) == (0, 0)
+    # The tests fail until the bug is corrected.
+    assert attempt.figures.failed == (name == "fix-bug")
+
+
+def test_the_scripts_and_the_offline_model_do_every_task() -> None:
+    assert SCRIPTS.keys() | BY_RULES == TASKS.keys()
+
+
 async def test_an_attempt_has_the_figures_of_its_turn(mine: Callable[[ChatPeer], int]) -> None:
-    async with ChatPeer([READ, EDIT, "The pattern took one digit only."]) as peer:
+    correct = batch(edit("duration.py", r"(\d)", r"(\d+)"), ("shell", {"command": "exit 1"}))
+    async with ChatPeer([READ, correct, "The pattern took one digit only."]) as peer:
         mine(peer)
         [attempt] = await attempts("fix-bug")
         exchanges = peer.exchanges
@@ -100,8 +172,7 @@ async def test_malformed_and_stray_calls_are_counted_apart_from_failures(
 
 
 async def test_a_declined_call_is_no_failed_one(mine: Callable[[ChatPeer], int]) -> None:
-    edit = '<execute>[{"name": "edit", "args": {"file": "report.txt", "old": "draft", "new": "x"}}]</execute>'
-    async with ChatPeer([edit, "Not possible in plan mode."]) as peer:
+    async with ChatPeer([batch(edit("report.txt", "draft", "final")), "Not possible in plan mode."]) as peer:
         mine(peer)
         [attempt] = await attempts("forbidden")
     assert attempt.failure == ""
@@ -221,10 +292,10 @@ def test_a_model_that_cannot_be_used_is_refused_before_anything_runs(model: str)
 def test_requests_with_a_key_may_be_charged(configure: Configure, monkeypatch: pytest.MonkeyPatch) -> None:
     configure('[providers.mine]\nbase_url = "http://127.0.0.1:9/v1"\nmodel = "m"\nkey_env = "MINE_KEY"\n')
     models = ["offline", "ollama/m", "mine", "openai"]
-    assert [each.costs for each in combine(models, [], None, None)] == [False] * 4
+    assert [each.uses_key for each in combine(models, [], None, None)] == [False] * 4
     monkeypatch.setenv("MINE_KEY", "sk-1")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-2")
-    assert [each.costs for each in combine(models, [], None, None)] == [False, False, True, True]
+    assert [each.uses_key for each in combine(models, [], None, None)] == [False, False, True, True]
 
 
 def test_attempts_come_in_an_order_in_which_the_first_ones_compare() -> None:
