@@ -105,16 +105,17 @@ def _confirmed(options: EvalOptions, attempts: int, combinations: Sequence[Combi
     models = ", ".join(dict.fromkeys(one_line(each.name) for each in charged))
     number = attempts * len(charged)
     are = "attempt uses" if number == 1 else "attempts use"
-    question = f"{number} {are} an API key and may cost money ({models}){_limit(options, charged)}."
+    limit = _limit(charged, number, options.max_cost)
+    question = f"{number} {are} an API key and may cost money ({models}){limit}."
     if sys.stdin is None or not sys.stdin.isatty():
         raise UsageError(question, "Confirm with --yes.")
     return agreed(f"{question} Continue?")
 
 
-def _limit(options: EvalOptions, charged: Sequence[Combination]) -> str:
-    """What limits the cost, in words."""
-    if not options.max_cost:
+def _limit(charged: Sequence[Combination], attempts: int, max_cost: float | None) -> str:
+    """The most that the attempts may cost, in words, where that is limited."""
+    if max_cost is None:
         return ""
     if unknown := [one_line(each.name) for each in charged if not each.priced]:
         return f"; --max-cost has no effect on {', '.join(dict.fromkeys(unknown))}, whose price is unknown"
-    return f", up to ${options.max_cost:.2f} each"
+    return f", up to ${max_cost:.2f} each and ${attempts * max_cost:.2f} in all"

@@ -39,8 +39,8 @@ _GIT = (
 
 @dataclass(frozen=True, slots=True)
 class Combination:
-    """What is compared: the `model` of the `settings`, whose name there may be empty, in the mode and the
-    dialect of the settings. `letter` names it in the report; `priced`: the price of the model is known.
+    """A model with a dialect and a session mode, which the report names by the `letter`. The `settings` may
+    leave the name of the `model` to its provider. `priced`: the price of the model is known.
     """
 
     letter: str
@@ -94,9 +94,7 @@ def _letter(number: int) -> str:
 
 
 def _combination(letter: str, flags: Mapping[str, str | float | None]) -> Combination:
-    settings = replace(
-        load_settings(flags=flags), profile="off", titles=False, mcp={}, agents={}, workflows={}
-    )
+    settings = replace(load_settings(flags=flags), mcp={}, agents={}, workflows={})
     provider = create_provider(settings, _environment())
     return Combination(letter, settings, provider.model, priced=provider.facts.prices is not None)
 
@@ -266,14 +264,19 @@ def _environment() -> dict[str, str]:
 def make_project(directory: Path, files: Mapping[str, str]) -> None:
     """Create a project with these files, committed where git is installed. Blocks."""
     directory.mkdir()
-    for name, text in files.items():
-        path = directory / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, "utf-8", newline="")
+    write_files(directory, files)
     environ = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
     with suppress(FileNotFoundError, TimeoutError):
         for words in (["init", "-q"], ["add", "-A"], ["commit", "-q", "--allow-empty", "-m", "Begin"]):
             run_helper([*_GIT, *words], seconds=_GIT_SECONDS, environ=environ, cwd=directory)
+
+
+def write_files(directory: Path, files: Mapping[str, str]) -> None:
+    """Write texts by their paths below `directory`. Blocks."""
+    for name, text in files.items():
+        path = directory / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8", newline="")
 
 
 def answer_in(events: Sequence[Event]) -> str:

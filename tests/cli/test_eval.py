@@ -112,7 +112,7 @@ def test_the_limit_of_the_cost_is_named(capsys: Captured, monkeypatch: pytest.Mo
         "action",
     ]
     assert main([*command, "--max-cost", "0.5"]) == 2
-    said = "2 attempts use an API key and may cost money (anthropic/claude-sonnet-5), up to $0.50 each."
+    said = "2 attempts use an API key and may cost money (anthropic/claude-sonnet-5), up to $0.50 each and $1.00 in all."
     assert said in capsys.readouterr().err
 
 

@@ -243,7 +243,7 @@ async def test_nothing_of_the_users_is_sent_or_written(
     async with ChatPeer(["feed/retry.py:10"]) as peer:
         configure(
             f'profile = "on"\n[providers.mine]\nbase_url = "{peer.base_url}"\nmodel = "m"\n'
-            '[mcp.wombats]\ncommand = "no-such-program"\n[agents.wombat]\ndescription = "d"\n'
+            f'[mcp.wombats]\ncommand = "touch"\nargs = ["{tmp_path}/started"]\n[agents.wombat]\ndescription = "d"\n'
         )
         before = files()
         [attempt] = await attempts("locate")
@@ -251,6 +251,7 @@ async def test_nothing_of_the_users_is_sent_or_written(
     assert attempt.failure == ""
     assert files() == before
     assert not data_path().exists()
+    assert not (tmp_path / "started").exists()
     assert "wombat" not in str(exchange.context)
     assert list((tmp_path / "temporary").iterdir()) == []
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from cogency_tui.evals import tasks
-from cogency_tui.evals.runner import make_project
+from cogency_tui.evals.runner import make_project, write_files
 from cogency_tui.evals.tasks import TASKS, Outcome
 from cogency_tui.protocol.events import CallEvent
 from tests.cases import cases
@@ -34,9 +34,8 @@ def call(cycle: str) -> CallEvent:
 
 def judged(place: Path, name: str, done: Done) -> str:
     task, project = TASKS[name], place / str(next(_numbers))
-    make_project(project, task.files)
-    for path, text in done.files.items():
-        (project / path).write_text(text, "utf-8", newline="")
+    project.mkdir()
+    write_files(project, {**task.files, **done.files})
     return task.check(Outcome(project, task.files, done.answer, [call(cycle) for cycle in done.cycles]))
 
 
