@@ -113,6 +113,23 @@ def test_its_command_lines_can_be_given(line: str) -> None:
         parser_of(words[0], "").parse_args(words[1:])
 
 
+def _without_measures(report: str) -> list[list[str]]:
+    """The cells of a report; those of time and tokens, which depend on the machine, without their numbers."""
+    rows = [line.split() for line in report.strip().splitlines()]
+    return [
+        [re.sub(r"[\d.,]+", "", cell) if row[0] in ("tokens", "seconds") else cell for cell in row]
+        for row in rows
+        if row
+    ]
+
+
+def test_its_comparison_is_what_the_offline_model_comes_to(capsys: pytest.CaptureFixture[str]) -> None:
+    [example] = [text for text in blocks("console") if text.startswith("$ cogency-tui eval ")]
+    command, _, shown = example.partition("\n")
+    assert main(shlex.split(command)[2:]) == 1
+    assert _without_measures(capsys.readouterr().out) == _without_measures(shown)
+
+
 def test_its_providers_and_default_models_are_those_of_the_presets() -> None:
     table = README.partition("| provider | default model |")[2].partition("\n\n")[0]
     shown: dict[str, str] = {}
@@ -146,7 +163,7 @@ def test_each_recipe_names_what_its_files_have(kind: str, recipe: str) -> None:
 
 
 def test_there_is_a_recipe_for_each_kind_of_addition() -> None:
-    assert len(RECIPES) == 12
+    assert len(RECIPES) == 13
 
 
 def test_what_it_shows_is_there() -> None:

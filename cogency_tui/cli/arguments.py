@@ -154,6 +154,8 @@ def parser_of(name: str, description: str) -> argparse.ArgumentParser:
         parser.add_argument("--events", type=_positive, metavar="N", help="for store; default: 1,000,000")
         parser.add_argument("--turns", type=_numbers, metavar="N,…", help="for tokens; default: 8,16,32")
         parser.add_argument("--json", action="store_true", help="one JSON object per line")
+    elif name == "eval":
+        _add_eval_options(parser)
     elif name == "completions":
         parser.add_argument("shell", choices=("bash", "zsh", "fish"))
     elif name == "doctor":
@@ -297,6 +299,40 @@ def _add_trust_options(parser: argparse.ArgumentParser) -> None:
     what.add_argument("--list", action="store_true", help="list trusted and refused projects")
     parser.add_argument("--cwd", type=Path, metavar="DIR", help="project directory; default: the current one")
     parser.add_argument("--json", action="store_true", help="one JSON object per line")
+
+
+def _add_eval_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("tasks", nargs="*", metavar="TASK", help="task as shown by --list; default: all")
+    parser.add_argument(
+        "--model",
+        action="append",
+        default=[],
+        metavar="PROVIDER/MODEL",
+        help="model to compare; may be repeated; default: the configured one",
+    )
+    parser.add_argument(
+        "--dialect",
+        action="append",
+        default=[],
+        choices=DIALECT_CHOICES,
+        help="tool-call format to compare; may be repeated; default: the configured one",
+    )
+    parser.add_argument("--mode", choices=MODES, help="session mode")
+    parser.add_argument(
+        "--times", type=_positive, default=1, metavar="K", help="attempts at each task; default: 1"
+    )
+    parser.add_argument(
+        "--jobs", type=_positive, default=1, metavar="N", help="attempts at the same time; default: 1"
+    )
+    parser.add_argument(
+        "--limit", type=_amount, default=300.0, metavar="SECONDS", help="time for an attempt; default: 300"
+    )
+    parser.add_argument(
+        "--max-cost", type=_amount, metavar="USD", help="spending limit for an attempt, in dollars"
+    )
+    parser.add_argument("--yes", action="store_true", help="confirm runs that cost money")
+    parser.add_argument("--list", action="store_true", help="list the tasks and exit")
+    parser.add_argument("--json", action="store_true", help="one JSON object with every attempt")
 
 
 def _add_agent_options(parser: argparse.ArgumentParser, *, cwd: bool = True) -> None:

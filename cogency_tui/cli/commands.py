@@ -272,6 +272,28 @@ def _bench(options: argparse.Namespace) -> int:
     return run_benchmark(options.what, arguments)
 
 
+def _eval(options: argparse.Namespace) -> int:
+    """Compare models and dialects by small tasks."""
+    from cogency_tui.cli.eval import EvalOptions, evaluate, list_tasks
+
+    if options.list:
+        return list_tasks(as_json=options.json)
+    return evaluate(
+        EvalOptions(
+            tasks=options.tasks,
+            models=options.model,
+            dialects=options.dialect,
+            mode=options.mode,
+            times=options.times,
+            jobs=options.jobs,
+            limit=options.limit,
+            max_cost=options.max_cost,
+            yes=options.yes,
+            as_json=options.json,
+        )
+    )
+
+
 COMMANDS: dict[str, Command] = {
     "run": _run,
     "parse": _parse,
@@ -289,5 +311,6 @@ COMMANDS: dict[str, Command] = {
     "doctor": _doctor,
     "completions": _completions,
     "bench": _bench,
+    "eval": _eval,
 }
 """By name; the docstring of each is its help text."""

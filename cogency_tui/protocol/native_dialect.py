@@ -5,6 +5,7 @@ has ended. The only tag in the text is `<think>…</think>`: servers of open mod
 """
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -25,6 +26,7 @@ from cogency_tui.protocol.transcript import (
 )
 
 _OPENING = ("<think>",)
+_LONGEST_NAME = 64
 _CURE = "Make this call again, its arguments one strict JSON object. The other calls of the answer ran."
 
 
@@ -206,7 +208,7 @@ def _text(text: str) -> TextPart:
 
 
 def _call(id: str, name: str, arguments: str) -> CallPart:
-    return {"type": "call", "id": id, "name": name, "arguments": arguments}
+    return {"type": "call", "id": id, "name": _accepted(name), "arguments": arguments}
 
 
 def _result(answered: Answered, items: AnswerItems, text: str) -> ResultPart:
@@ -214,7 +216,7 @@ def _result(answered: Answered, items: AnswerItems, text: str) -> ResultPart:
     return {
         "type": "result",
         "id": items.call_id(event["id"]),
-        "name": event["tool"] if call is None else _name(call),
+        "name": _accepted(event["tool"] if call is None else _name(call)),
         "text": text,
         "error": event["payload"]["error"],
     }
@@ -222,6 +224,11 @@ def _result(answered: Answered, items: AnswerItems, text: str) -> ResultPart:
 
 def _name(event: CallEvent) -> str:
     return str(as_tool_call(call_record(event)).get("name"))
+
+
+def _accepted(name: str) -> str:
+    """Return the name of a tool as every vendor accepts it, as the specs of tools have it."""
+    return re.sub(r"[^A-Za-z0-9_-]", "_", name.replace(".", "__"))[:_LONGEST_NAME] or "_"
 
 
 def _arguments(event: CallEvent) -> str:
