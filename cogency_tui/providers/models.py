@@ -143,12 +143,13 @@ class Models:
 
     def _match_served(self, provider: str, model: str) -> ModelFacts | None:
         """Return the vendor's facts of a model that a gateway or a cloud serves: without the vendor's
-        sessions, and without its prices where they depend on the region."""
+        sessions, and without its prices and its end where a cloud sets its own."""
         facts = self._match(*_vendors_name(provider, model))
         if facts is None:
             return None
-        prices = facts.prices if provider in _GATEWAYS else None
-        return replace(facts, prices=prices, realtime=False, live_text=False, threads=False)
+        if provider not in _GATEWAYS:
+            facts = replace(facts, prices=None, ends=None)
+        return replace(facts, realtime=False, live_text=False, threads=False)
 
     def of(self, provider: str) -> list[str]:
         """Return the names of a provider's known models: the user's own, then ours, newest first."""

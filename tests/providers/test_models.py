@@ -133,6 +133,7 @@ def test_openrouter_passes_the_vendors_prices_through(routed: str, vendor: str, 
     [
         ("vercel", "anthropic/claude-sonnet-4.6", "anthropic", "claude-sonnet-4-6"),
         ("vercel", "xai/grok-4.7", "xai", "grok-4.7"),
+        ("vercel", "anthropic/claude-sonnet-4.5", "anthropic", "claude-sonnet-4-5"),
         ("azure", "gpt-6.1-sol", "openai", "gpt-6.1-sol"),
         ("azure", "gpt-6.1-sol-2026-09-29", "openai", "gpt-6.1-sol"),
         ("bedrock", "openai.gpt-6.1-sol", "openai", "gpt-6.1-sol"),
@@ -147,7 +148,7 @@ def test_a_cloud_serves_the_vendors_models_without_its_sessions(
     facts, own = models.find(provider, served), models.find(vendor, model)
     assert facts.context_size == own.context_size > 0
     assert (facts.efforts, facts.dialect, facts.threads) == (own.efforts, own.dialect, False)
-    assert facts.prices == (own.prices if provider == "vercel" else None)
+    assert (facts.prices, facts.ends) == ((own.prices, own.ends) if provider == "vercel" else (None, None))
 
 
 def test_openrouter_has_no_sessions() -> None:
