@@ -19,4 +19,4 @@ def reason_for(choice: DialectChoice, provider: Provider) -> str:
         return f"{provider.name} cannot be sent tools here"
     if choice != "auto":
         return "chosen"
-    return f"auto: suits {provider.model}" if chosen else f"auto: {provider.model} is unknown"
+    return f"auto: suits {provider.model}" if chosen else "auto"
