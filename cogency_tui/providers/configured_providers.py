@@ -156,6 +156,7 @@ def _assemble(
 
     wire: Wire
     sessions: Opener | None = None
+    native = False
     if table.api == "responses":
         from cogency_tui.providers.openai_responses import ResponsesWire
 
@@ -184,8 +185,9 @@ def _assemble(
     else:
         from cogency_tui.providers.openai_chat import ChatWire
 
-        wire = ChatWire(endpoint)
-    return HttpProvider(endpoint, wire, sessions=sessions, facts=facts, timeouts=timeouts)
+        wire = ChatWire(endpoint, facts)
+        native = True
+    return HttpProvider(endpoint, wire, sessions=sessions, native=native, facts=facts, timeouts=timeouts)
 
 
 def is_vendors_own(endpoint: "Endpoint", vendor: str) -> bool:

@@ -62,6 +62,17 @@ _NO_THINKING = re.compile(
     r"(?=.*(not (supported|enabled|configurable)|only enabled|unknown name))",
     re.IGNORECASE | re.DOTALL,
 )
+_NO_TOOLS = re.compile(
+    r"does not support (tools|tool (use|calling)|function calling)|that support tool use"
+    r"|(tool|function) calling\W+is not (supported|enabled)|tools param requires|unsupported param: tools"
+    r"|tool choice requires --enable-auto-tool-choice|\btools?\W+(is|are) not supported",
+    re.IGNORECASE,
+)
+"""Refusals of a request's tools: of Ollama, OpenRouter, Groq, llama.cpp (HTTP 500), vLLM and others."""
+_NO_TOOLS_WITH_EFFORT = re.compile(r"set reasoning_effort to 'none'", re.IGNORECASE)
+"""OpenAI's refusal of tools in Chat Completions while the model reasons, even where no effort is sent."""
+_UNREADABLE_CALL = "tool_use_failed"
+"""Groq's code for a call that the model wrote and Groq could not read."""
 _EVENT_DATA = re.compile(r"^data: ?(\{.+)$", re.MULTILINE)
 _HTML = re.compile(r"\s*(<!doctype html|<html|<head|<body)", re.IGNORECASE)
 EFFORT = "effort"
@@ -72,6 +83,9 @@ _OPTIONAL: Mapping[str, str] = {
     "reasoning_effort": EFFORT,
     "reasoning.effort": EFFORT,
     "reasoning": "reasoning",
+    "reasoning_split": "reasoning_split",
+    "prompt_cache_key": "prompt_cache_key",
+    "service_tier": "service_tier",
     "diagnostics": "diagnostics",
     "prompt_cache_options": "prompt_cache_options",
 }
@@ -197,6 +211,8 @@ def _classify(endpoint: Endpoint, status: int, reported: Reported, wait: float |
             f"The conversation is too long for {endpoint.model}{message}",
             "Start a new conversation, or choose a model with a larger context.",
         )
+    if status in {400, 404, 422, 500, 501} and (hint := _hint_for_tools(text)):
+        return BadRequestError(f"{name} refused the tools of the request{message}", hint)
     # Gemini's rate-limit errors mention plan and billing, and name the wait.
     spent = status in {403, 429} and reported.wait is None and _QUOTA.search(text)
     if status == 402 or spent or (status == 400 and _NO_CREDIT.search(text)):
@@ -233,6 +249,15 @@ def _classify(endpoint: Endpoint, status: int, reported: Reported, wait: float |
             f"{name} is unavailable{message}", "Try again later, or choose another model.", wait
         )
     return _refused(f"{name} refused the request{message}", reported)
+
+
+def _hint_for_tools(text: str) -> str:
+    """Return the next step after a refusal of tools or of a native call; empty for another one."""
+    if _NO_TOOLS_WITH_EFFORT.search(text):
+        return 'Set api = "responses" for this provider, or use --effort none or --dialect xml.'
+    if _UNREADABLE_CALL in text:
+        return "Try again, or use --dialect xml, which needs no tools of the server."
+    return "Use --dialect xml, which needs no tools of the server." if _NO_TOOLS.search(text) else ""
 
 
 def _where_to_set_the_key(endpoint: Endpoint) -> str:
