@@ -105,7 +105,7 @@ def known_providers(settings: Settings, environ: Mapping[str, str]) -> list[Know
     for name, table in _tables(settings, environ).items():
         chosen = settings.model if name == settings.provider else ""
         found = not table.key_env or bool(environ.get(table.key_env, "").strip())
-        resumes = bool(table.resume) and table.api in ("responses", "gemini")
+        resumes = bool(table.resume) and table.api in ("responses", "gemini", "chat")
         known.append(
             KnownProvider(name, table.base_url, chosen or table.model, found, table.key_env, resumes)
         )
@@ -161,15 +161,16 @@ def _assemble(
         from cogency_tui.providers.openai_responses import ResponsesWire
 
         diagnoses = facts.cache_diagnostics and is_vendors_own(endpoint, "openai")
-        wire = ResponsesWire(endpoint, summaries=facts.reasoning, diagnoses=diagnoses)
+        wire = ResponsesWire(endpoint, facts, diagnoses=diagnoses)
+        native = not facts.realtime
         if facts.realtime:
             from cogency_tui.providers.openai_realtime import realtime_sessions
 
             sessions = realtime_sessions(endpoint, timeouts)
         elif table.resume:
-            from cogency_tui.providers.openai_responses import responses_sessions
+            from cogency_tui.providers.openai_responses_session import responses_sessions
 
-            sessions = responses_sessions(endpoint, timeouts, summaries=facts.reasoning, diagnoses=diagnoses)
+            sessions = responses_sessions(endpoint, facts, timeouts, diagnoses=diagnoses)
     elif table.api == "anthropic":
         from cogency_tui.providers.anthropic import AnthropicWire
 
@@ -187,6 +188,10 @@ def _assemble(
 
         wire = ChatWire(endpoint, facts)
         native = True
+        if table.resume:
+            from cogency_tui.providers.openai_responses_stored import stored_responses_sessions
+
+            sessions = stored_responses_sessions(endpoint, facts, timeouts)
     return HttpProvider(endpoint, wire, sessions=sessions, native=native, facts=facts, timeouts=timeouts)
 
 

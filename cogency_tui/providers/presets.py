@@ -41,7 +41,7 @@ PRESETS: Mapping[str, ProviderSettings] = {
         "responses", "https://ai-gateway.vercel.sh/v1", key_env="AI_GATEWAY_API_KEY", resume=True
     ),
     "ollama": _preset("chat", "http://127.0.0.1:11434/v1"),
-    "lmstudio": _preset("chat", "http://127.0.0.1:1234/v1"),
+    "lmstudio": _preset("chat", "http://127.0.0.1:1234/v1", resume=True),
     "vllm": _preset("chat", "http://127.0.0.1:8000/v1"),
     # llama.cpp serves one model under any name.
     "llamacpp": _preset("chat", "http://127.0.0.1:8080/v1", "default"),

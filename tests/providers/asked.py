@@ -17,6 +17,7 @@ from cogency_tui.providers.endpoint import Endpoint
 from cogency_tui.providers.gemini import GeminiWire
 from cogency_tui.providers.http_provider import HttpProvider
 from cogency_tui.providers.http_transport import Timeouts
+from cogency_tui.providers.models import ModelFacts
 from cogency_tui.providers.openai_chat import ChatWire
 from cogency_tui.providers.openai_responses import ResponsesWire
 from cogency_tui.providers.wire_protocol import Wire
@@ -152,7 +153,7 @@ RESPONSES = Vendor(
     "openai",
     "OPENAI_API_KEY",
     ResponsesPeer,
-    partial(ResponsesWire, summaries=True),
+    partial(ResponsesWire, facts=ModelFacts(reasoning=True)),
     opening=4,
     busy=json.dumps({"type": "error", "code": "server_error", "message": "Busy.", "sequence_number": 3}),
     cache_written=0,

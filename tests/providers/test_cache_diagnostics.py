@@ -13,7 +13,8 @@ from cogency_tui.providers.configured_providers import is_vendors_own
 from cogency_tui.providers.endpoint import Endpoint
 from cogency_tui.providers.http_provider import HttpProvider
 from cogency_tui.providers.models import load_models
-from cogency_tui.providers.openai_responses import ResponsesWire, responses_sessions
+from cogency_tui.providers.openai_responses import ResponsesWire
+from cogency_tui.providers.openai_responses_session import responses_sessions
 from cogency_tui.providers.presets import PRESETS
 from tests.cases import cases
 from tests.peers.anthropic import AnthropicPeer
