@@ -155,7 +155,7 @@ def _assemble(
     elif table.api == "anthropic":
         from cogency_tui.providers.anthropic import AnthropicWire
 
-        wire = AnthropicWire(endpoint, facts.max_output, diagnoses=is_vendors_own(endpoint, "anthropic"))
+        wire = AnthropicWire(endpoint, facts, own=is_vendors_own(endpoint, "anthropic"))
     elif table.api == "gemini":
         from cogency_tui.providers.gemini import GeminiWire
 

@@ -62,10 +62,21 @@ _NO_THINKING = re.compile(
     r"(?=.*(not (supported|enabled|configurable)|only enabled|unknown name))",
     re.IGNORECASE | re.DOTALL,
 )
+_NO_EFFORT = re.compile(r"not support\w* (the )?[\"'`]?effort", re.IGNORECASE)
+_NO_RETURNED_THINKING = re.compile(
+    r"messages\.\d+\.content\.\d+\b.*\bthinking\b(?!.* is enabled\b)", re.IGNORECASE | re.DOTALL
+)
+"""Anthropic's refusal of a signature, or of changes to or before thinking; not of a call without thinking."""
 _EVENT_DATA = re.compile(r"^data: ?(\{.+)$", re.MULTILINE)
 _HTML = re.compile(r"\s*(<!doctype html|<html|<head|<body)", re.IGNORECASE)
 EFFORT = "effort"
 """Common name of the parameters that set how hard a model thinks, for a refusal."""
+
+THINKING = "thinking"
+"""Common name of the parameters that request thinking or summaries of it, for a refusal."""
+
+RETURNED_THINKING = "returned thinking"
+"""Name of the thinking of earlier answers in a request, for a refusal: what precedes it may have changed."""
 
 _OPTIONAL: Mapping[str, str] = {
     "stream_options": "stream_options",
@@ -74,9 +85,19 @@ _OPTIONAL: Mapping[str, str] = {
     "reasoning": "reasoning",
     "diagnostics": "diagnostics",
     "prompt_cache_options": "prompt_cache_options",
+    "service_tier": "service_tier",
+    "output_config": EFFORT,
+    "thinking": THINKING,
 }
 """Optional parameters, the more specific first, and their names in `refused`: an endpoint that refuses one is
 asked again without it."""
+
+_REFUSALS = (
+    (_NO_RETURNED_THINKING, RETURNED_THINKING),
+    (_NO_THINKING, THINKING),
+    (_NO_EFFORT, EFFORT),
+)
+"""Refusals that do not name their parameter."""
 
 _STATUS_OF_NAME = (
     ("rate_limit", 429),
@@ -100,9 +121,6 @@ _STATUS_OF_NAME = (
     ("billing", 402),
     ("too_large", 413),
 )
-
-THINKING = "thinking"
-"""Common name of Gemini's several parameters that request reasoning summaries, for a refusal."""
 
 
 class UnsupportedParameterError(BadRequestError):
@@ -248,8 +266,9 @@ def _where_to_set_the_key(endpoint: Endpoint) -> str:
 
 def _refused(message: str, reported: Reported) -> BadRequestError:
     hint = "Check the model name and the provider settings."
-    if _NO_THINKING.match(reported.message):
-        return UnsupportedParameterError(message, hint, THINKING)
+    for refusal, name in _REFUSALS:
+        if refusal.search(reported.message):
+            return UnsupportedParameterError(message, hint, name)
     refused = _REFUSAL.search(reported.message) or "unsupported" in reported.code
     for param, name in _OPTIONAL.items():
         # In quotes or as a heading, because any message may contain the word "reasoning".
