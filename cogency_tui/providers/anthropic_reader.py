@@ -47,11 +47,15 @@ _INPUTS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_toke
 
 
 class MessagesReader:
-    """Reads the events of one answer, whose id is `answer` once it has begun. With `names_answers` the usage
-    has the id, too. `input` is the input that the endpoint has reported so far."""
+    """Reads the events of one answer.
+
+    `answer` is its id, once it has begun; with `names_answers` the usage has it, too. `input` counts the
+    tokens of input as reported so far. `stopped` is set once the model has ended the answer itself.
+    """
 
     def __init__(self, endpoint: Endpoint, *, names_answers: bool = False) -> None:
         self.answer = ""
+        self.stopped = False
         self._endpoint = endpoint
         self._names_answers = names_answers
         self._counts: dict[str, int] = {}
@@ -146,6 +150,7 @@ class MessagesReader:
         self._count(usage, (*_INPUTS, "output_tokens"))
         reason = text_of(delta.get("stop_reason"))
         finish = _FINISHES.get(reason, "other") if reason else ""
+        self.stopped = finish == "stop"
         return Frame(finish=finish, usage=self._reported(), native=self._stop())
 
     def _count(self, usage: Mapping[str, Any], names: Iterable[str]) -> None:

@@ -105,7 +105,7 @@ def known_providers(settings: Settings, environ: Mapping[str, str]) -> list[Know
     for name, table in _tables(settings, environ).items():
         chosen = settings.model if name == settings.provider else ""
         found = not table.key_env or bool(environ.get(table.key_env, "").strip())
-        resumes = bool(table.resume) and table.api in ("responses", "gemini")
+        resumes = bool(table.resume) and table.api in ("responses", "gemini", "anthropic")
         known.append(
             KnownProvider(name, table.base_url, chosen or table.model, found, table.key_env, resumes)
         )
@@ -155,7 +155,12 @@ def _assemble(
     elif table.api == "anthropic":
         from cogency_tui.providers.anthropic import AnthropicWire
 
-        wire = AnthropicWire(endpoint, facts, own=is_vendors_own(endpoint, "anthropic"))
+        own = is_vendors_own(endpoint, "anthropic")
+        wire = AnthropicWire(endpoint, facts, own=own)
+        if facts.threads if table.resume is None else table.resume:
+            from cogency_tui.providers.anthropic_threads import thread_sessions
+
+            sessions = thread_sessions(endpoint, facts, timeouts, own=own)
     elif table.api == "gemini":
         from cogency_tui.providers.gemini import GeminiWire
 
@@ -168,7 +173,8 @@ def _assemble(
         from cogency_tui.providers.openai_chat import ChatWire
 
         wire = ChatWire(endpoint)
-    return HttpProvider(endpoint, wire, sessions=sessions, facts=facts, timeouts=timeouts)
+    native = table.api == "anthropic"
+    return HttpProvider(endpoint, wire, sessions=sessions, native=native, facts=facts, timeouts=timeouts)
 
 
 def is_vendors_own(endpoint: "Endpoint", vendor: str) -> bool:

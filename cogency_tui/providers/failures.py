@@ -25,6 +25,8 @@ from cogency_tui.errors import (
     ProviderProtocolError,
     ProviderTimeoutError,
     RateLimitError,
+    SessionLostError,
+    SessionRefusedError,
 )
 from cogency_tui.providers.endpoint import Endpoint, Reported, read_error
 from cogency_tui.providers.tls_mismatch import (
@@ -98,6 +100,14 @@ _REFUSALS = (
     (_NO_EFFORT, EFFORT),
 )
 """Refusals that do not name their parameter."""
+
+_THREADS = {
+    "thread_not_found": "is no longer held there",
+    "thread_already_continued": "was continued elsewhere",
+    "thread_continue_in_flight": "is being continued elsewhere",
+    "thread_fingerprint_mismatch": "has other settings",
+}
+"""Anthropic's codes for a message thread that cannot be continued: it is created again from the store."""
 
 _STATUS_OF_NAME = (
     ("rate_limit", 429),
@@ -210,6 +220,8 @@ def _classify(endpoint: Endpoint, status: int, reported: Reported, wait: float |
     where = f"${endpoint.key_env}" if endpoint.key_env else "the key"
     text = reported.all_words
     name = endpoint.name
+    if (of_thread := _of_thread(name, reported.code, message)) is not None:
+        return of_thread
     if status in {400, 413, 422, 500} and _TOO_LONG.search(text):
         return ContextTooLongError(
             f"The conversation is too long for {endpoint.model}{message}",
@@ -251,6 +263,19 @@ def _classify(endpoint: Endpoint, status: int, reported: Reported, wait: float |
             f"{name} is unavailable{message}", "Try again later, or choose another model.", wait
         )
     return _refused(f"{name} refused the request{message}", reported)
+
+
+def _of_thread(name: str, code: str, message: str) -> ProviderError | None:
+    """Build the error of a message thread, if it is one."""
+    if "thread_unsupported_request" in code:
+        return SessionRefusedError(f"{name} refused a message thread{message}", "Use replay mode.")
+    for each, what in _THREADS.items():
+        if each in code:
+            error = SessionLostError(f"The session with {name} {what}.", "Try again.")
+            # The same request fails again.
+            error.retryable = False
+            return error
+    return None
 
 
 def _where_to_set_the_key(endpoint: Endpoint) -> str:

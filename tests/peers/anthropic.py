@@ -406,7 +406,7 @@ def _input(bill: Bill) -> dict[str, int]:
 def _blocks(body: dict[str, Any]) -> list[_Block]:
     """The blocks of a request in the order in which the model is given them."""
     tools = [{"type": "tool", **tool} for tool in body.get("tools", [])]
-    messages = [
+    messages: list[dict[str, Any]] = [
         {"role": "tools", "content": tools},
         {"role": "system", "content": body.get("system", [])},
         *body.get("messages", []),

@@ -60,7 +60,7 @@ def streamed(
         return Streamed({"type": "text", "text": ""}, deltas, {"type": "text", "text": block.text})
     if isinstance(block, Thinking):
         return _thinking(block, number, size, display)
-    start = {"type": "tool_use", "id": f"toolu_{number}", "name": block.name, "input": {}}
+    start: dict[str, Any] = {"type": "tool_use", "id": f"toolu_{number}", "name": block.name, "input": {}}
     # The vendor begins with an empty piece, and sends nothing else for a call without arguments.
     given = [] if block.arguments == "{}" else _pieces(block.arguments, size)
     deltas = [{"type": "input_json_delta", "partial_json": piece} for piece in ["", *given]]

@@ -40,6 +40,11 @@ class Threads:
         """Let all that is held expire."""
         self._held.clear()
 
+    def continue_all(self) -> None:
+        """Continue all that is held, as another program would."""
+        for held in self._held.values():
+            held.continued = held.request
+
     def refuse(self, request: Request) -> tuple[int, str] | None:
         """Status and body of a refusal, for what has to do with the thread alone."""
         thread = request.body.get("thread")
@@ -68,7 +73,7 @@ class Threads:
 
     def body(self, request: Request) -> dict[str, Any]:
         """The request as if it had been sent whole."""
-        thread = request.body.get("thread") or {}
+        thread: dict[str, Any] = request.body.get("thread") or {}
         held = self._held.get(thread.get("previous_message_id", ""))
         if held is None or self.unknown:
             return request.body

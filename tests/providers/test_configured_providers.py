@@ -55,7 +55,7 @@ def test_presets_need_no_table(name: str) -> None:
 def test_any_other_provider_is_a_table(api: Any, resume: bool | None) -> None:
     table = ProviderSettings("https://acme.test/v1", "m", "ACME_KEY", api, resume)
     provider = create_provider(Settings(provider="acme", providers={"acme": table}), {"ACME_KEY": "k"})
-    assert provider.resumes == (resume is True and api in ("responses", "gemini"))
+    assert provider.resumes == (resume is True and api in ("responses", "anthropic", "gemini"))
 
 
 def test_a_table_of_another_wire_protocol_does_not_keep_the_presets_sessions() -> None:
