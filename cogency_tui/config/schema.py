@@ -63,9 +63,9 @@ class ProviderSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One `[providers.NAME]` table. `key_env` is the name of a variable, never a key.
 
     `api` is the wire protocol, by default the preset's, else Chat Completions; `resume`: the provider has
-    sessions, over WebSocket for `responses`, as message threads for `anthropic`, over Responses that the server
-    stores for `chat`. `context_size`, `reasoning`, `images` and `dialect` are facts about its models, which
-    win over those of the table of models.
+    sessions, over WebSocket for `responses`, as message threads for `anthropic`, over Responses that the
+    server stores for `chat`. `context_size`, `reasoning`, `images` and `dialect` are facts about its models,
+    which win over those of the table of models.
     """
 
     base_url: str = ""

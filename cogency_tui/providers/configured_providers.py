@@ -105,10 +105,12 @@ def known_providers(settings: Settings, environ: Mapping[str, str]) -> list[Know
     for name, table in _tables(settings, environ).items():
         chosen = settings.model if name == settings.provider else ""
         found = not table.key_env or bool(environ.get(table.key_env, "").strip())
-        resumes = bool(table.resume) and table.api in ("responses", "gemini", "chat")
-        known.append(
-            KnownProvider(name, table.base_url, chosen or table.model, found, table.key_env, resumes)
-        )
+        model = chosen or table.model
+        resumes = table.resume
+        if resumes is None and table.api == "anthropic":
+            # It depends on the model; the user's own file of models may be unusable.
+            resumes = load_models().find(name, model).threads
+        known.append(KnownProvider(name, table.base_url, model, found, table.key_env, bool(resumes)))
     known.sort(key=lambda each: not (each.name in settings.providers or (each.key_source and each.key_found)))
     return [KnownProvider(OFFLINE, "", OfflineProvider.model, True, "", True), *known]
 
@@ -156,13 +158,11 @@ def _assemble(
 
     wire: Wire
     sessions: Opener | None = None
-    native = False
     if table.api == "responses":
         from cogency_tui.providers.openai_responses import ResponsesWire
 
         diagnoses = facts.cache_diagnostics and is_vendors_own(endpoint, "openai")
         wire = ResponsesWire(endpoint, facts, diagnoses=diagnoses)
-        native = not facts.realtime
         if facts.realtime:
             from cogency_tui.providers.openai_realtime import realtime_sessions
 
@@ -174,7 +174,12 @@ def _assemble(
     elif table.api == "anthropic":
         from cogency_tui.providers.anthropic import AnthropicWire
 
-        wire = AnthropicWire(endpoint, facts.max_output, diagnoses=is_vendors_own(endpoint, "anthropic"))
+        own = is_vendors_own(endpoint, "anthropic")
+        wire = AnthropicWire(endpoint, facts, own=own)
+        if facts.threads:
+            from cogency_tui.providers.anthropic_threads import thread_sessions
+
+            sessions = thread_sessions(endpoint, facts, timeouts, own=own)
     elif table.api == "gemini":
         from cogency_tui.providers.gemini import GeminiWire
 
@@ -187,11 +192,11 @@ def _assemble(
         from cogency_tui.providers.openai_chat import ChatWire
 
         wire = ChatWire(endpoint, facts)
-        native = True
         if table.resume:
             from cogency_tui.providers.openai_responses_stored import stored_responses_sessions
 
             sessions = stored_responses_sessions(endpoint, facts, timeouts)
+    native = not facts.realtime and table.api != "gemini"
     return HttpProvider(endpoint, wire, sessions=sessions, native=native, facts=facts, timeouts=timeouts)
 
 

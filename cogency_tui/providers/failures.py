@@ -25,6 +25,8 @@ from cogency_tui.errors import (
     ProviderProtocolError,
     ProviderTimeoutError,
     RateLimitError,
+    SessionLostError,
+    SessionRefusedError,
 )
 from cogency_tui.providers.endpoint import Endpoint, Reported, read_error
 from cogency_tui.providers.tls_mismatch import (
@@ -73,10 +75,21 @@ _NO_TOOLS_WITH_EFFORT = re.compile(r"set reasoning_effort to 'none'", re.IGNOREC
 """OpenAI's refusal of tools in Chat Completions while the model reasons, even where no effort is sent."""
 _UNREADABLE_CALL = "tool_use_failed"
 """Groq's code for a call that the model wrote and Groq could not read."""
+_NO_EFFORT = re.compile(r"not support\w* (the )?[\"'`]?effort", re.IGNORECASE)
+_NO_RETURNED_THINKING = re.compile(
+    r"messages\.\d+\.content\.\d+\b.*\bthinking\b(?!.* is enabled\b)", re.IGNORECASE | re.DOTALL
+)
+"""Anthropic's refusal of a signature, or of changes to or before thinking; not of a call without thinking."""
 _EVENT_DATA = re.compile(r"^data: ?(\{.+)$", re.MULTILINE)
 _HTML = re.compile(r"\s*(<!doctype html|<html|<head|<body)", re.IGNORECASE)
 EFFORT = "effort"
 """Common name of the parameters that set how hard a model thinks, for a refusal."""
+
+THINKING = "thinking"
+"""Common name of the parameters that request thinking or summaries of it, for a refusal."""
+
+RETURNED_THINKING = "returned thinking"
+"""Name of the thinking of earlier answers in a request, for a refusal: what precedes it may have changed."""
 
 _OPTIONAL: Mapping[str, str] = {
     "stream_options": "stream_options",
@@ -91,9 +104,26 @@ _OPTIONAL: Mapping[str, str] = {
     "service_tier": "service_tier",
     "diagnostics": "diagnostics",
     "prompt_cache_options": "prompt_cache_options",
+    "output_config": EFFORT,
+    "thinking": THINKING,
 }
 """Optional parameters, the more specific first, and their names in `refused`: an endpoint that refuses one is
 asked again without it."""
+
+_REFUSALS = (
+    (_NO_RETURNED_THINKING, RETURNED_THINKING),
+    (_NO_THINKING, THINKING),
+    (_NO_EFFORT, EFFORT),
+)
+"""Refusals that do not name their parameter."""
+
+_THREADS = {
+    "thread_not_found": "is no longer held there",
+    "thread_already_continued": "was continued elsewhere",
+    "thread_continue_in_flight": "is being continued elsewhere",
+    "thread_fingerprint_mismatch": "has other settings",
+}
+"""Anthropic's codes for a message thread that cannot be continued: it is created again from the store."""
 
 _STATUS_OF_NAME = (
     ("rate_limit", 429),
@@ -117,9 +147,6 @@ _STATUS_OF_NAME = (
     ("billing", 402),
     ("too_large", 413),
 )
-
-THINKING = "thinking"
-"""Common name of Gemini's several parameters that request reasoning summaries, for a refusal."""
 
 
 class UnsupportedParameterError(BadRequestError):
@@ -209,6 +236,8 @@ def _classify(endpoint: Endpoint, status: int, reported: Reported, wait: float |
     where = f"${endpoint.key_env}" if endpoint.key_env else "the key"
     text = reported.all_words
     name = endpoint.name
+    if (of_thread := _of_thread(name, reported.code, message)) is not None:
+        return of_thread
     if status in {400, 413, 422, 500} and _TOO_LONG.search(text):
         return ContextTooLongError(
             f"The conversation is too long for {endpoint.model}{message}",
@@ -263,6 +292,19 @@ def _hint_for_tools(text: str) -> str:
     return "Use --dialect xml, which needs no tools of the server." if _NO_TOOLS.search(text) else ""
 
 
+def _of_thread(name: str, code: str, message: str) -> ProviderError | None:
+    """Build the error of a message thread, if it is one."""
+    if "thread_unsupported_request" in code:
+        return SessionRefusedError(f"{name} refused a message thread{message}", "Use replay mode.")
+    for each, what in _THREADS.items():
+        if each in code:
+            error = SessionLostError(f"The session with {name} {what}.", "Try again.")
+            # The same request fails again.
+            error.retryable = False
+            return error
+    return None
+
+
 def _where_to_set_the_key(endpoint: Endpoint) -> str:
     if endpoint.key_env:
         return (
@@ -276,8 +318,9 @@ def _where_to_set_the_key(endpoint: Endpoint) -> str:
 
 def _refused(message: str, reported: Reported) -> BadRequestError:
     hint = "Check the model name and the provider settings."
-    if _NO_THINKING.match(reported.message):
-        return UnsupportedParameterError(message, hint, THINKING)
+    for refusal, name in _REFUSALS:
+        if refusal.search(reported.message):
+            return UnsupportedParameterError(message, hint, name)
     refused = _REFUSAL.search(reported.message) or "unsupported" in reported.code
     for param, name in _OPTIONAL.items():
         # In quotes or as a heading, because any message may contain the word "reasoning".

@@ -12,6 +12,7 @@ from cogency_tui.protocol.messages import Message
 from cogency_tui.providers.anthropic import DEFAULT_OUTPUT, AnthropicWire
 from cogency_tui.providers.base import Usage
 from cogency_tui.providers.endpoint import Endpoint
+from cogency_tui.providers.models import ModelFacts
 from cogency_tui.providers.wire_protocol import Finish, Frame
 from tests.cases import cases
 
@@ -51,7 +52,7 @@ def test_a_request_has_what_the_vendor_requires_and_nothing_else() -> None:
 
 
 def test_an_answer_may_be_as_long_as_the_model_can_write() -> None:
-    body = json.loads(AnthropicWire(ENDPOINT, 128_000).encode([user("hi")], ()))
+    body = json.loads(AnthropicWire(ENDPOINT, ModelFacts(max_output=128_000)).encode([user("hi")], ()))
     assert body["max_tokens"] == 128_000
 
 
@@ -211,7 +212,7 @@ def test_deltas_of_all_kinds_are_read_and_what_is_not_known_is_ignored(
         ("model_context_window_exceeded", "length"),
         ("refusal", "filter"),
         ("pause_turn", "other"),
-        ("tool_use", "other"),
+        ("tool_use", "stop"),
         (None, ""),
     ],
 )

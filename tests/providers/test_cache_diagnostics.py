@@ -22,7 +22,7 @@ from tests.peers.responses import ResponsesPeer
 from tests.peers.server import Peer
 from tests.providers.asked import ANTHROPIC, RESPONSES, Vendor
 
-ASKING_ANTHROPIC = replace(ANTHROPIC, wire=partial(AnthropicWire, diagnoses=True))
+ASKING_ANTHROPIC = replace(ANTHROPIC, wire=partial(AnthropicWire, own=True))
 ASKING_OPENAI = replace(RESPONSES, wire=partial(ResponsesWire, diagnoses=True))
 
 SYSTEM: Message = {"role": "system", "content": "s" * 400}
