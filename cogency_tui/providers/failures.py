@@ -148,6 +148,9 @@ _STATUS_OF_NAME = (
     ("too_large", 413),
 )
 
+REASONING_ITEMS = "reasoning_items"
+"""Name of a model's earlier reasoning in a request, for a refusal."""
+
 
 class UnsupportedParameterError(BadRequestError):
     """The endpoint does not accept the optional parameter `param`; the request works without it."""
@@ -321,6 +324,9 @@ def _refused(message: str, reported: Reported) -> BadRequestError:
     for refusal, name in _REFUSALS:
         if refusal.search(reported.message):
             return UnsupportedParameterError(message, hint, name)
+    if "invalid_encrypted_content" in reported.code:
+        # Only the organisation whose key was used for it can have it decrypted.
+        return UnsupportedParameterError(message, hint, REASONING_ITEMS)
     refused = _REFUSAL.search(reported.message) or "unsupported" in reported.code
     for param, name in _OPTIONAL.items():
         # In quotes or as a heading, because any message may contain the word "reasoning".

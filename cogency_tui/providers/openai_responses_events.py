@@ -15,7 +15,7 @@ from cogency_tui.protocol.events import CacheMiss
 from cogency_tui.providers import failures
 from cogency_tui.providers.base import CallDelta, ReasoningItem, Usage
 from cogency_tui.providers.endpoint import Endpoint
-from cogency_tui.providers.openai_responses_input import is_returnable
+from cogency_tui.providers.openai_responses_input import is_returnable, label_of
 from cogency_tui.providers.surrogates import SurrogateJoiner
 from cogency_tui.providers.wire_protocol import (
     Finish,
@@ -107,7 +107,7 @@ class CallReader:
         """Read an item that is a call, at its beginning or its end.
 
         Raises:
-            ProviderProtocolError: it has ended, and has no name.
+            ProviderProtocolError: it is complete, and has no name.
         """
         call_id, name = text_of(item.get("call_id")), text_of(item.get("name"))
         arguments = text_of(item.get("arguments"))
@@ -136,8 +136,8 @@ class CallReader:
     def whole(self, event: Mapping[str, Any]) -> list[CallDelta]:
         """Read the whole arguments of a call, of which the last pieces may be new."""
         call = self._calls.get(_place(event))
-        given = text_of(event.get("arguments"))
-        return [call.end(given, complete=False)] if call and not call.complete and call.lacks(given) else []
+        rest = call.rest(text_of(event.get("arguments"))) if call else ""
+        return [call.piece(rest)] if call and rest and not call.complete else []
 
 
 class _Call:
@@ -145,23 +145,23 @@ class _Call:
         self.id = call_id
         self.complete = False
         self._index = index
-        self._arguments = ""
+        self._pieces: list[str] = []
         self._joiner = SurrogateJoiner()
 
     def piece(self, text: str) -> CallDelta:
         """Add a piece of the arguments."""
-        self._arguments += text
+        self._pieces.append(text)
         return CallDelta(self._index, arguments=self._joiner.feed(text))
 
-    def lacks(self, arguments: str) -> bool:
-        """Return whether `arguments` go on after those so far."""
-        return len(arguments) > len(self._arguments) and arguments.startswith(self._arguments)
+    def rest(self, arguments: str) -> str:
+        """Return how the whole `arguments` go on after those so far; empty where they begin otherwise."""
+        before = "".join(self._pieces)
+        return arguments[len(before) :] if arguments.startswith(before) else ""
 
     def end(self, arguments: str, *, complete: bool) -> CallDelta:
         """Add what is new in the whole `arguments`, the last of them if the call is `complete`."""
-        rest = arguments[len(self._arguments) :] if self.lacks(arguments) else ""
         self.complete = complete
-        delta = self.piece(rest)
+        delta = self.piece(self.rest(arguments))
         last = self._joiner.close() if complete else ""
         return replace(delta, arguments=delta.arguments + last, complete=complete)
 
@@ -265,14 +265,16 @@ class ResponsesReader:
 
     def _item_added(self, event: Mapping[str, Any]) -> Frame:
         item = table(event.get("item"))
-        if item.get("type") != "function_call":
-            return Frame()
-        return Frame(native=self._calls.item(event, item, complete=False))
+        if item.get("type") == "function_call":
+            return Frame(native=self._calls.item(event, item, complete=False))
+        label = label_of(item) if item.get("type") == "message" else None
+        return Frame(native=[ReasoningItem(label)]) if label else Frame()
 
     def _item_done(self, event: Mapping[str, Any]) -> Frame:
         item = table(event.get("item"))
         if item.get("type") == "function_call":
-            return Frame(native=self._calls.item(event, item, complete=True))
+            # One that a limit cut off ends, too.
+            return Frame(native=self._calls.item(event, item, complete=item.get("status") != "incomplete"))
         if item.get("type") == "reasoning" and is_returnable(item):
             return Frame(native=[ReasoningItem(item)])
         return Frame()

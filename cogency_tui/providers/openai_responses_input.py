@@ -3,6 +3,9 @@
 An item of a model's reasoning goes back verbatim, in its place. The endpoint refuses one that no text or
 call follows, as after an interrupted answer: it is left out. Texts and calls go back without the ids that
 the endpoint gave to their items, because an id needs the exact item that came before it.
+
+Models label each message of theirs as a remark or as the final answer, and do worse where the labels do not
+come back. A label is stored as an item of reasoning before its text.
 """
 
 import json
@@ -14,6 +17,9 @@ from cogency_tui.protocol.messages import CallPart, ImagePart, Message, Part, Re
 from cogency_tui.providers.surrogates import whole_text
 
 Item: TypeAlias = dict[str, Any]
+
+_LABEL = "message_label"
+"""Type of an item that is ours: the `phase` of the message that follows."""
 
 ReadImage: TypeAlias = Callable[[str], bytes]
 
@@ -34,14 +40,8 @@ def items_of(message: Message, read_image: ReadImage | None = None) -> list[Item
 def function_of(tool: ToolSpec) -> dict[str, Any]:
     """Convert a tool to a function. `strict` is on by default, and refuses schemas with optional fields."""
     description = whole_text(tool["description"])
-    parameters = tool["parameters"]
-    return {
-        "type": "function",
-        "name": tool["name"],
-        "description": description,
-        "parameters": parameters,
-        "strict": False,
-    }
+    function = {"name": tool["name"], "description": description, "parameters": tool["parameters"]}
+    return {"type": "function", **function, "strict": False}
 
 
 def is_returnable(item: Mapping[str, Any]) -> bool:
@@ -50,8 +50,22 @@ def is_returnable(item: Mapping[str, Any]) -> bool:
     return bool(item.get("encrypted_content") or item.get("content"))
 
 
+def label_of(item: Mapping[str, Any]) -> Item | None:
+    """Return the label of a message, as an item; None where the model gives none."""
+    phase = item.get("phase")
+    return {"type": _LABEL, "phase": phase} if isinstance(phase, str) else None
+
+
 def _answer_items(parts: list[Part]) -> list[Item]:
-    items = [item for part in parts if (item := _answer_item(part))]
+    items: list[Item] = []
+    label: Item = {}
+    for item in filter(None, map(_answer_item, parts)):
+        if item["type"] == _LABEL:
+            label = {"phase": item["phase"]}
+            continue
+        if item["type"] != "message":
+            label = {}
+        items.append({**item, **label})
     while items and items[-1]["type"] == "reasoning":
         items.pop()
     return items
@@ -64,7 +78,7 @@ def _answer_item(part: Part) -> Item | None:
         case "call":
             return _call(part)
         case "reasoning":
-            return part["item"] if part["item"].get("type") == "reasoning" else None
+            return part["item"] if part["item"].get("type") in {"reasoning", _LABEL} else None
         case "image":
             return _text_item("assistant", _stand_in(part))
         case "result":

@@ -29,9 +29,10 @@ Event = dict[str, Any]
 @dataclass(frozen=True, slots=True)
 class NativeAnswer(Fault):
     """An answer that calls functions after its text: `calls` are their names and arguments, cut into pieces
-    of `piece` characters. Only calls of functions that the request has are made."""
+    of `piece` characters. Only calls of functions that the request has are made. `phase` labels the text."""
 
     calls: Sequence[tuple[str, str]] = ()
+    phase: str | None = None
     piece: int = 5
 
 
@@ -62,7 +63,8 @@ def answer_events(
         events += _reasoning(f"rs_{number}", summary, output, f"gAAAA{number}" if encrypts else "")
     if exchange.pieces:
         ended = "completed" if status == "completed" else "incomplete"
-        events += _message(f"msg_{number}", exchange, ended, output)
+        phase = fault.phase if isinstance(fault, NativeAnswer) else None
+        events += _message(f"msg_{number}", exchange, ended, output, phase)
     for call in _calls(body, fault):
         events += _call(f"{number[-8:]}_{len(output)}", call, getattr(fault, "piece", 1), output)
     if not fault.no_finish:
@@ -175,7 +177,9 @@ def _reasoning(item_id: str, summary: str, output: list[Event], encrypted: str) 
     yield {"type": "response.output_item.done", "output_index": index, "item": item}
 
 
-def _message(item_id: str, exchange: Exchange, status: str, output: list[Event]) -> Iterator[Event]:
+def _message(
+    item_id: str, exchange: Exchange, status: str, output: list[Event], phase: str | None
+) -> Iterator[Event]:
     """A message of one part."""
     index = len(output)
     here: Event = {"item_id": item_id, "output_index": index, "content_index": 0}
@@ -186,6 +190,7 @@ def _message(item_id: str, exchange: Exchange, status: str, output: list[Event])
         "content": [],
         "role": "assistant",
     }
+    item |= {"phase": phase} if phase else {}
     part: Event = {"type": "output_text", "annotations": [], "logprobs": [], "text": ""}
     yield {"type": "response.output_item.added", "output_index": index, "item": item}
     yield {"type": "response.content_part.added", **here, "part": part}

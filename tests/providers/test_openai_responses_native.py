@@ -9,7 +9,7 @@ import pytest
 from cogency_tui.agent.model_channels import ReplayChannel, ResumeChannel
 from cogency_tui.config.schema import Settings
 from cogency_tui.errors import NetworkError, ProviderError, SessionLostError
-from cogency_tui.protocol.messages import parts_of
+from cogency_tui.protocol.messages import Message, parts_of
 from cogency_tui.providers.base import (
     CallDelta,
     Options,
@@ -219,12 +219,20 @@ async def test_a_history_with_calls_is_accepted_without_tools(
     assert answer["content"] == "Done."
 
 
-async def test_an_answer_of_calls_alone_is_not_empty() -> None:
+@pytest.mark.parametrize("channel", CHANNELS)
+async def test_an_answer_of_calls_alone_is_not_empty(
+    channel: type[ReplayChannel] | type[ResumeChannel],
+) -> None:
     calls = NativeAnswer(calls=[("list", "")])
-    for channel in (ReplayChannel, ResumeChannel):
-        async with talk_with(ResponsesPeer([""], faults=[calls]), channel) as talk:
-            answer = await talk.say("List.")
-            assert [(call["name"], call["arguments"]) for call in calls_in(answer)] == [("list", "")]
+    async with talk_with(ResponsesPeer([""], faults=[calls]), channel) as talk:
+        answer = await talk.say("List.")
+        assert [(call["name"], call["arguments"]) for call in calls_in(answer)] == [("list", "")]
+
+
+async def test_calls_arrive_whole_in_any_pieces_of_the_stream() -> None:
+    async with talk_with(ResponsesPeer([""], faults=[replace(THREE, one_byte=True)]), ReplayChannel) as talk:
+        answer = await talk.say("Read.")
+        assert [(call["name"], call["arguments"]) for call in calls_in(answer)] == list(THREE.calls)
 
 
 async def test_a_call_without_its_result_is_refused() -> None:
@@ -241,3 +249,35 @@ def test_models_of_responses_are_called_natively_and_realtime_models_are_not(
 ) -> None:
     provider = create_provider(Settings(provider="openai", model=model), {"OPENAI_API_KEY": "sk-key"})
     assert provider.native is native
+
+
+@pytest.mark.parametrize("channel", CHANNELS)
+async def test_labels_of_messages_are_returned(channel: type[ReplayChannel] | type[ResumeChannel]) -> None:
+    labelled = replace(THREE, phase="commentary")
+    peer = ResponsesPeer(["Let me see.", "Done.", "Yes."], faults=[labelled], evicts={2})
+    async with talk_with(peer, channel) as talk:
+        first = await talk.say("Read.")
+        await talk.send(results_of(first))
+        await talk.say("Sure?")
+    [*_before, last] = [request.body for request in peer.requests if request.body] or peer.sockets[1].frames
+    phases = [item.get("phase") for item in last["input"] if item.get("role") == "assistant"]
+    assert phases == ["commentary", None]
+
+
+@pytest.mark.parametrize("channel", CHANNELS)
+async def test_reasoning_that_an_endpoint_cannot_read_is_left_out(
+    channel: type[ReplayChannel] | type[ResumeChannel],
+) -> None:
+    """As after a change of the key to that of another organisation."""
+    forgets = ResponsesPeer(["One.", "Two.", "Three."], always=Fault(reasoning="Hm."))
+    history: list[Message] = []
+    async with talk_with(ResponsesPeer(["One."], always=Fault(reasoning="Hm.")), channel) as talk:
+        await talk.say("First.")
+        history = talk.messages
+    async with talk_with(forgets, channel) as talk:
+        talk.messages = history
+        await talk.say("Second.")
+        assert talk.text == "One."
+        await talk.say("Third.")
+        assert talk.text == "Two."
+    assert [each["role"] for each in forgets.exchanges[0].context] == ["system", "user", "assistant", "user"]

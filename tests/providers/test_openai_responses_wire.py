@@ -487,6 +487,14 @@ READ = [("call_1", "read", '{"path":"a"}', True)]
         ([BEGUN, piece('{"path":"a"}', 1), piece("lost", 7), DONE], READ),
         ([BEGUN, piece('{"path":"a"}', 1, "done")], [("call_1", "read", '{"path":"a"}', False)]),
         ([BEGUN, piece('{"pa', 1)], [("call_1", "read", '{"pa', False)]),
+        (
+            [
+                BEGUN,
+                piece('{"pa', 1),
+                {**DONE, "item": {**DONE["item"], "arguments": '{"path', "status": "incomplete"}},
+            ],
+            [("call_1", "read", '{"path', False)],
+        ),
         ([piece('{"path":"a"}', 1), DONE], READ),
         ([{**BEGUN, "output_index": 5}, DONE], READ),
         ([item_event("added", 1, id="fc_1", name="read"), DONE], [("", "read", '{"path":"a"}', True)]),
@@ -547,6 +555,8 @@ def test_any_split_of_the_arguments_gives_the_same_call(pieces: list[str], strea
     events += [piece(whole, 1, "done"), item_event("done", 1, call_id="call_1", name="read", arguments=whole)]
     numbered = [event | {"sequence_number": at} for at, event in enumerate(events)]
     assert calls_of(*numbered) == [("call_1", "read", whole, True)]
+    doubled = [event for event in numbered for _time in range(2)]
+    assert calls_of(*doubled) == [("call_1", "read", whole, True)]
 
 
 def test_a_call_that_has_no_name_at_its_end_is_an_error() -> None:
@@ -587,3 +597,32 @@ def test_usage_names_the_model_and_the_tier_that_answered() -> None:
     usage = {"input_tokens": 5, "output_tokens": 2}
     [frame] = read(end(usage=usage, model="m-2026-11-01", service_tier="priority"))
     assert frame.usage == Usage(5, 2, model="m-2026-11-01", tier="priority")
+
+
+def test_the_label_of_a_message_comes_back_with_its_text_alone() -> None:
+    label: dict[str, Any] = {
+        "type": "message",
+        "id": "msg_1",
+        "role": "assistant",
+        "content": [],
+        "phase": "commentary",
+    }
+    [frame] = read({"type": "response.output_item.added", "output_index": 0, "item": label})
+    [item] = [part.item for part in frame.native if isinstance(part, ReasoningItem)]
+    message: Message = {
+        "role": "assistant",
+        "content": "Let me see.Done.",
+        "parts": [
+            {"type": "reasoning", "item": item},
+            {"type": "text", "text": "Let me see."},
+            {"type": "reasoning", "item": REASONING},
+            {"type": "text", "text": "Done."},
+            {"type": "reasoning", "item": item},
+        ],
+    }
+    items = body_of([message])["input"]
+    assert [(each["type"], each.get("phase")) for each in items] == [
+        ("message", "commentary"),
+        ("reasoning", None),
+        ("message", None),
+    ]
