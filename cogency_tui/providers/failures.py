@@ -61,7 +61,7 @@ _REFUSAL = re.compile(
 )
 _NO_THINKING = re.compile(
     r"(?=.*(thinking|include_?thoughts))"
-    r"(?=.*(not (supported|enabled|configurable)|only enabled|unknown name))",
+    r"(?=.*(not (supported|enabled|configurable)|only enabled|unknown name|must start with a thinking))",
     re.IGNORECASE | re.DOTALL,
 )
 _NO_TOOLS = re.compile(
@@ -76,10 +76,8 @@ _NO_TOOLS_WITH_EFFORT = re.compile(r"set reasoning_effort to 'none'", re.IGNOREC
 _UNREADABLE_CALL = "tool_use_failed"
 """Groq's code for a call that the model wrote and Groq could not read."""
 _NO_EFFORT = re.compile(r"not support\w* (the )?[\"'`]?effort", re.IGNORECASE)
-_NO_RETURNED_THINKING = re.compile(
-    r"messages\.\d+\.content\.\d+\b.*\bthinking\b(?!.* is enabled\b)", re.IGNORECASE | re.DOTALL
-)
-"""Anthropic's refusal of a signature, or of changes to or before thinking; not of a call without thinking."""
+_NO_RETURNED_THINKING = re.compile(r"messages\.\d+\.content\.\d+\b.*\bthinking\b", re.IGNORECASE | re.DOTALL)
+"""Anthropic's refusal of a signature, or of changes to thinking or before it."""
 _EVENT_DATA = re.compile(r"^data: ?(\{.+)$", re.MULTILINE)
 _HTML = re.compile(r"\s*(<!doctype html|<html|<head|<body)", re.IGNORECASE)
 EFFORT = "effort"
@@ -111,8 +109,8 @@ _OPTIONAL: Mapping[str, str] = {
 asked again without it."""
 
 _REFUSALS = (
-    (_NO_RETURNED_THINKING, RETURNED_THINKING),
     (_NO_THINKING, THINKING),
+    (_NO_RETURNED_THINKING, RETURNED_THINKING),
     (_NO_EFFORT, EFFORT),
 )
 """Refusals that do not name their parameter."""

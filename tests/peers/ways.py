@@ -36,11 +36,12 @@ class Way:
     model: str
     other: str
     api: Literal["", "chat"] = ""
+    resume: bool | None = None
 
     @property
     def settings(self) -> Settings:
         """The settings that choose it."""
-        providers = {self.provider: ProviderSettings(api=self.api)}
+        providers = {self.provider: ProviderSettings(api=self.api, resume=self.resume)}
         return Settings(provider=self.provider, model=self.model, mode=self.mode, providers=providers)
 
     def environ(self, peer: Server, key: str = KEY) -> dict[str, str]:
@@ -60,8 +61,15 @@ _WAYS = (
     Way("Responses", "replay", ResponsesPeer, "openai", "gpt-6.1-sol", "Responses WebSocket"),
     Way("Responses WebSocket", "resume", ResponsesPeer, "openai", "gpt-6.1-sol", "Responses"),
     Way("Realtime", "resume", RealtimePeer, "openai", "gpt-realtime-1.5", "Responses"),
+    Way("Anthropic Messages", "replay", AnthropicPeer, "anthropic", "claude-sonnet-5-5", "Anthropic threads"),
     Way(
-        "Anthropic Messages", "replay", AnthropicPeer, "anthropic", "claude-sonnet-5-5", "Anthropic Messages"
+        "Anthropic threads",
+        "resume",
+        AnthropicPeer,
+        "anthropic",
+        "claude-sonnet-5-5",
+        "Anthropic Messages",
+        resume=True,
     ),
     Way("Gemini", "replay", GeminiPeer, "gemini", "gemini-4-argon", "Gemini Interactions"),
     Way("Gemini Interactions", "resume", GeminiPeer, "gemini", "gemini-4-argon", "Gemini"),

@@ -86,6 +86,24 @@ async def test_a_tool_loop_keeps_the_thinking_and_answers_each_call_once(model: 
     assert [block["tool_use_id"] for block in sent[2]["content"]] == [call["id"] for call in calls]
 
 
+@cases(("token", "fault"), [(1, None), (100, None), (7, Fault(one_byte=True)), (7, Fault(comments=True))])
+async def test_any_split_of_the_stream_gives_the_same_answer(token: int, fault: Fault | None) -> None:
+    async with AnthropicPeer([LOOKS], token=token, always=fault) as peer, asking(peer) as provider:
+        answer = answered(await stream(provider, [SYSTEM, ASKED]))
+    assert [part["type"] for part in answer.get("parts", ())] == [
+        "reasoning",
+        "reasoning",
+        "text",
+        *["call"] * 3,
+    ]
+    assert [call["arguments"] for call in calls_of(answer)] == [
+        '{"file": "ü.txt", "lines": 3}',
+        "",
+        '{"file": "b',
+    ]
+    assert answer["content"] == "I look."
+
+
 async def test_summaries_of_thinking_are_shown() -> None:
     async with AnthropicPeer([LOOKS]) as peer, asking(peer) as provider:
         chunks = await stream(provider, [SYSTEM, ASKED])

@@ -61,6 +61,16 @@ def test_the_key_goes_where_the_vendor_looks_for_it() -> None:
     assert "x-api-key" not in AnthropicWire(Endpoint("local", "http://127.0.0.1:1", "m")).headers()
 
 
+def test_the_newest_version_and_features_in_beta_are_asked_of_the_vendor_alone() -> None:
+    endpoint = Endpoint("anthropic", "https://api.anthropic.com", "claude-sonnet-5-5")
+    facts = ModelFacts(reasoning=True)
+    assert AnthropicWire(endpoint, facts, own=True).headers() == {
+        "anthropic-version": "2026-10-21",
+        "anthropic-beta": "thinking-binding-controls-2026-08-01",
+    }
+    assert AnthropicWire(endpoint, facts).headers() == {"anthropic-version": "2023-06-01"}
+
+
 @cases(
     ("base_url", "path"),
     [
