@@ -76,6 +76,8 @@ def test_what_is_no_frame_is_an_error_that_shows_it(data: str) -> None:
 
 def test_errors_in_mid_stream_are_mapped() -> None:
     with pytest.raises(RateLimitError):
-        WIRE.reader().read("message", '{"error": {"message": "slow down", "type": "rate_limit_error", "code": null}}')
+        WIRE.reader().read(
+            "message", '{"error": {"message": "slow down", "type": "rate_limit_error", "code": null}}'
+        )
     with pytest.raises(OverloadedError, match="Upstream"):
         WIRE.reader().read("message", '{"error": {"code": 502, "message": "Upstream"}, "choices": []}')
