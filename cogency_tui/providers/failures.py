@@ -54,7 +54,8 @@ _BAD_KEY = re.compile(
 )
 _MODEL = re.compile(r"\bmodel\b|model_not_found|(?<!/)\bmodels/\S+ is not found", re.IGNORECASE)
 _REFUSAL = re.compile(
-    r"unsupported|not supported|unknown|unrecogni[sz]ed|unexpected|not permitted|not allowed|invalid",
+    r"unsupported|not supported|unknown|unrecogni[sz]ed|unexpected|not permitted|not allowed|invalid"
+    r"|input should be",
     re.IGNORECASE,
 )
 _NO_THINKING = re.compile(
@@ -62,6 +63,10 @@ _NO_THINKING = re.compile(
     r"(?=.*(not (supported|enabled|configurable)|only enabled|unknown name))",
     re.IGNORECASE | re.DOTALL,
 )
+_NO_EFFORT = re.compile(
+    r"does not support (thinking|reasoning)\b|\bnot support(ed)?\b.{0,60}\breasoning_?effort\b", re.IGNORECASE
+)
+"""Refusals of an effort that do not quote the parameter, of Ollama and xAI."""
 _NO_TOOLS = re.compile(
     r"does not support (tools|tool (use|calling)|function calling)|that support tool use"
     r"|(tool|function) calling\W+is not (supported|enabled)|tools param requires|unsupported param: tools"
@@ -275,6 +280,8 @@ def _refused(message: str, reported: Reported) -> BadRequestError:
     hint = "Check the model name and the provider settings."
     if _NO_THINKING.match(reported.message):
         return UnsupportedParameterError(message, hint, THINKING)
+    if _NO_EFFORT.search(reported.message):
+        return UnsupportedParameterError(message, hint, EFFORT)
     refused = _REFUSAL.search(reported.message) or "unsupported" in reported.code
     for param, name in _OPTIONAL.items():
         # In quotes or as a heading, because any message may contain the word "reasoning".
