@@ -56,7 +56,8 @@ _BAD_KEY = re.compile(
 )
 _MODEL = re.compile(r"\bmodel\b|model_not_found|(?<!/)\bmodels/\S+ is not found", re.IGNORECASE)
 _REFUSAL = re.compile(
-    r"unsupported|not supported|unknown|unrecogni[sz]ed|unexpected|not permitted|not allowed|invalid",
+    r"unsupported|not supported|unknown|unrecogni[sz]ed|unexpected|not permitted|not allowed|invalid"
+    r"|input should be",
     re.IGNORECASE,
 )
 _NO_THINKING = re.compile(
@@ -64,6 +65,12 @@ _NO_THINKING = re.compile(
     r"(?=.*(not (supported|enabled|configurable)|only enabled|unknown name|must start with a thinking))",
     re.IGNORECASE | re.DOTALL,
 )
+_NO_EFFORT = re.compile(
+    r"does not support (thinking|reasoning)\b|\bnot support(ed)?\b.{0,60}\breasoning_?effort\b"
+    r"|not support\w* (the )?[\"'`]?effort",
+    re.IGNORECASE,
+)
+"""Refusals of an effort that do not quote the parameter, of Ollama, xAI and Anthropic."""
 _NO_TOOLS = re.compile(
     r"does not support (tools|tool (use|calling)|function calling)|that support tool use"
     r"|(tool|function) calling\W+is not (supported|enabled)|tools param requires|unsupported param: tools"
@@ -75,7 +82,6 @@ _NO_TOOLS_WITH_EFFORT = re.compile(r"set reasoning_effort to 'none'", re.IGNOREC
 """OpenAI's refusal of tools in Chat Completions while the model reasons, even where no effort is sent."""
 _UNREADABLE_CALL = "tool_use_failed"
 """Groq's code for a call that the model wrote and Groq could not read."""
-_NO_EFFORT = re.compile(r"not support\w* (the )?[\"'`]?effort", re.IGNORECASE)
 _NO_RETURNED_THINKING = re.compile(r"messages\.\d+\.content\.\d+\b.*\bthinking\b", re.IGNORECASE | re.DOTALL)
 """Anthropic's refusal of a signature, or of changes to thinking or before it."""
 _EVENT_DATA = re.compile(r"^data: ?(\{.+)$", re.MULTILINE)

@@ -13,11 +13,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cogency_tui.providers.base import CallDelta, ReasoningItem
-from cogency_tui.providers.surrogates import SurrogateJoiner
+from cogency_tui.providers.surrogates import SurrogateJoiner, whole_text
 from cogency_tui.providers.wire_protocol import count_of, items, table, text_of
 
 EXTRA = "extra_content"
 """Field of a call with content that Google's endpoints, which put a signature there, require back."""
+
+_UNNAMED = "unnamed"
+"""Name of a call that has arguments and no name: an empty one is accepted nowhere."""
 
 
 @dataclass(slots=True)
@@ -31,19 +34,27 @@ class _Piece:
     arguments: str
     extra: dict[str, Any]
 
+    @property
+    def is_empty(self) -> bool:
+        """True if it has nothing of a call."""
+        return not (self.id or self.name or self.arguments or self.extra)
+
 
 @dataclass(slots=True)
 class _Call:
-    """A call as received so far. Its name may grow until its arguments begin: then it is `announced`."""
+    """A call as received so far: `index` and `given` are the server's index and id, which may be those of
+    other calls as well. Its name may grow until its arguments begin: then it is `announced`."""
 
     number: int
     index: int | None
-    id: str
+    given: str = ""
+    id: str = ""
     name: str = ""
     announced: bool = False
     extra: dict[str, Any] = field(default_factory=dict[str, Any])
     event: int = 0
     _arguments: list[str] = field(default_factory=list[str])
+    _unsent: str = ""
     _joiner: SurrogateJoiner = field(default_factory=SurrogateJoiner)
 
     @property
@@ -51,20 +62,24 @@ class _Call:
         """True if there are arguments."""
         return bool(self._arguments)
 
-    def add(self, arguments: str) -> str:
-        """Add a piece of the arguments, and return the valid text of it."""
-        if arguments and (self._arguments or arguments.strip()):
+    def add(self, arguments: str) -> None:
+        """Add a piece of the arguments."""
+        if self._arguments or arguments.strip():
             self._arguments.append(arguments)
-            return self._joiner.feed(arguments)
-        return ""
+            self._unsent += self._joiner.feed(arguments)
+
+    def take(self) -> str:
+        """Return the arguments since the last time."""
+        unsent, self._unsent = self._unsent, ""
+        return unsent
 
     def is_complete(self) -> bool:
         """Return whether the arguments are a JSON object."""
         return bool(self._arguments) and self._arguments[-1].rstrip()[-1:] in ("}", "") and self._is_object()
 
-    def close(self) -> str:
-        """Return what was held back of the arguments."""
-        return self._joiner.close()
+    def close(self) -> None:
+        """End the arguments, at the end of the answer."""
+        self._unsent += self._joiner.close()
 
     def _is_object(self) -> bool:
         try:
@@ -78,7 +93,8 @@ class CallJoiner:
 
     def __init__(self) -> None:
         self._calls: list[_Call] = []
-        self._ids: set[str] = set()
+        self._by_index: dict[int, _Call] = {}
+        self._by_id: dict[str, _Call] = {}
         self._event = 0
 
     def feed(self, delta: Mapping[str, Any]) -> Iterator[CallDelta | ReasoningItem]:
@@ -86,6 +102,8 @@ class CallJoiner:
         self._event += 1
         pieces = _pieces(delta)
         for piece in pieces:
+            if piece.is_empty:
+                continue
             call = self._belonging(piece, len(pieces))
             if call is None or self._begins_another(call, piece):
                 call = self._begin(piece)
@@ -94,27 +112,24 @@ class CallJoiner:
     def close(self) -> Iterator[CallDelta | ReasoningItem]:
         """Yield what was held back, at the end of the answer."""
         for call in self._calls:
-            rest = call.close()
-            if not call.announced:
-                yield from self._announce(call, rest)
-            elif rest:
-                yield CallDelta(call.number, arguments=rest)
+            call.close()
+            if call.name or call.begun:
+                yield from self._send(call)
 
     def _belonging(self, piece: _Piece, pieces: int) -> _Call | None:
         """Return the call that a piece names by index or id, else the one at its position, or the last."""
-        same_index = [each for each in self._calls if piece.index is not None and each.index == piece.index]
-        same_id = [each for each in self._calls if piece.id and each.id == piece.id]
-        if found := same_index or same_id:
-            return found[-1]
+        indexed = None if piece.index is None else self._by_index.get(piece.index)
+        if found := indexed or self._by_id.get(piece.id):
+            return found
         if not self._calls or (piece.index is not None and (piece.name or piece.id)):
             return None
         at_position = not (piece.name or piece.id) and len(self._calls) >= pieces
         return self._calls[piece.position - pieces if at_position else -1]
 
     def _begins_another(self, call: _Call, piece: _Piece) -> bool:
-        if not piece.name:
+        if not (piece.name and call.name):
             return False
-        if piece.id and call.id and piece.id != call.id:
+        if piece.id and call.given and piece.id != call.given:
             return True
         if piece.index is None and call.event == self._event:
             return True
@@ -126,37 +141,39 @@ class CallJoiner:
         return piece.arguments.lstrip().startswith("{") and call.is_complete()
 
     def _begin(self, piece: _Piece) -> _Call:
-        unused = "" if piece.id in self._ids else piece.id
-        call = _Call(len(self._calls), piece.index, unused)
-        self._ids.add(piece.id)
+        call = _Call(len(self._calls), piece.index)
         self._calls.append(call)
+        if piece.index is not None:
+            self._by_index[piece.index] = call
         return call
 
     def _go_on(self, call: _Call, piece: _Piece) -> Iterator[CallDelta | ReasoningItem]:
         call.event = self._event
         if not call.announced:
             self._identify(call, piece)
-        added = call.add(piece.arguments)
-        if call.announced:
-            yield from [CallDelta(call.number, arguments=added)] if added else []
-        elif call.begun and call.name:
-            yield from self._announce(call, added)
+        call.add(piece.arguments)
+        if call.begun and call.name:
+            yield from self._send(call)
 
     def _identify(self, call: _Call, piece: _Piece) -> None:
         """Take what a piece says of its call, whose name may come in pieces, repeated or grown."""
-        if not call.id and piece.id not in self._ids:
-            call.id = piece.id
-            self._ids.add(piece.id)
+        if piece.id and not call.given:
+            call.given = piece.id
+            call.id = "" if piece.id in self._by_id else piece.id
+            self._by_id[piece.id] = call
         grown = piece.name.startswith(call.name)
         call.name = piece.name if grown else call.name + piece.name
         call.extra.update(piece.extra)
 
-    def _announce(self, call: _Call, arguments: str) -> Iterator[CallDelta | ReasoningItem]:
-        """Yield the beginning of a call, after the content that has to go back with it."""
-        call.announced = True
-        if call.extra:
-            yield ReasoningItem({EXTRA: call.extra})
-        yield CallDelta(call.number, call.id, call.name, arguments)
+    def _send(self, call: _Call) -> Iterator[CallDelta | ReasoningItem]:
+        """Yield what is new of a call: first its beginning, after the content that has to go back with it."""
+        arguments = call.take()
+        if not call.announced:
+            call.announced = True
+            yield from [ReasoningItem({EXTRA: call.extra})] if call.extra else []
+            yield CallDelta(call.number, call.id, call.name or _UNNAMED, arguments)
+        elif arguments:
+            yield CallDelta(call.number, arguments=arguments)
 
 
 def _pieces(delta: Mapping[str, Any]) -> Sequence[_Piece]:
@@ -174,8 +191,8 @@ def _piece(position: int, given: dict[str, Any]) -> _Piece:
     return _Piece(
         position,
         count_of(given.get("index")),
-        text_of(given.get("id")),
-        text_of(function.get("name")),
+        whole_text(text_of(given.get("id"))),
+        whole_text(text_of(function.get("name"))),
         arguments if isinstance(arguments, str) else _as_text(arguments),
         table(given.get(EXTRA)),
     )

@@ -43,6 +43,11 @@ async def test_the_environment_names_address_and_key() -> None:
     assert peer.requests[0].headers["authorization"] == "Bearer sk-1"
 
 
+def test_chat_completions_have_native_calls_at_every_server() -> None:
+    settings = Settings(provider="ollama", model="m")
+    assert create_provider(settings, {}).native
+
+
 async def test_a_missing_key_is_reported_at_first_use() -> None:
     provider = create_provider(Settings(provider="openrouter", model="m"), {})
     with pytest.raises(AuthenticationError, match=r"\$OPENROUTER_API_KEY is not set") as caught:

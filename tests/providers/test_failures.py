@@ -24,6 +24,7 @@ from cogency_tui.errors import (
 )
 from cogency_tui.providers.endpoint import Endpoint
 from cogency_tui.providers.failures import (
+    EFFORT,
     UnsupportedParameterError,
     from_exception,
     from_frame,
@@ -135,6 +136,27 @@ def test_a_refusal_of_tools_names_the_dialect_without(status: int, body: str, hi
     assert type(error) is BadRequestError
     assert hint in error.hint
     assert "acme refused the tools of the request (HTTP" in str(error)
+
+
+_MISTRAL = {"loc": ["body", "reasoning_effort"], "msg": "Input should be 'none' or 'high'", "type": "enum"}
+
+
+@cases(
+    "body",
+    [
+        vendor("Unsupported value: 'reasoning_effort' does not support 'max'.", param="reasoning_effort"),
+        vendor("`reasoning_effort` is not supported with this model"),
+        vendor('"gemma3:4b" does not support thinking', kind="api_error"),
+        json.dumps(
+            {"code": "invalid argument", "error": "Argument not supported on this model: reasoningEffort"}
+        ),
+        json.dumps({"detail": [_MISTRAL]}),
+    ],
+)
+def test_a_refused_effort_is_known_in_every_vendors_words(body: str) -> None:
+    error = from_status(ENDPOINT, 400, {}, body)
+    assert isinstance(error, UnsupportedParameterError)
+    assert error.param == EFFORT
 
 
 @cases(

@@ -427,6 +427,16 @@ def test_an_id_that_several_calls_have_is_that_of_the_first() -> None:
         assert [call[1:] for call in calls] == [call[1:] for call in NAMELESS]
 
 
+def test_an_id_that_comes_with_every_piece_of_several_calls_is_that_of_the_latest() -> None:
+    deltas = [
+        {"id": "c", "function": {"name": "read", "arguments": '{"file": "a"}'}},
+        {"id": "c", "function": {"name": "read", "arguments": '{"file": '}},
+        {"id": "c", "function": {"arguments": '"b"}'}},
+    ]
+    calls = joined(read([{"tool_calls": [each]} for each in deltas]))
+    assert calls == [("c", "read", '{"file": "a"}'), ("", "read", '{"file": "b"}')]
+
+
 def test_arguments_that_are_an_object_become_its_text() -> None:
     calls = joined(read(call_deltas(CALLS, 5, Habits(arguments="object"))))
     assert [json.loads(arguments or "{}") for _id, _name, arguments in calls] == [
@@ -473,6 +483,29 @@ def test_pieces_with_a_new_id_and_no_name_go_on_with_the_call() -> None:
         {"index": 0, "id": "c3", "function": {"arguments": '"a"}'}},
     ]
     assert joined(read([{"tool_calls": [each]} for each in deltas])) == [("c1", "read", '{"file": "a"}')]
+
+
+def test_a_name_that_comes_after_the_arguments_is_that_of_the_call() -> None:
+    deltas = [
+        {"index": 0, "id": "c"},
+        {"index": 0, "function": {"arguments": '{"file": '}},
+        {"index": 0, "function": {"name": "read", "arguments": '"a"}'}},
+    ]
+    assert read([{"tool_calls": [each]} for each in deltas]) == [CallDelta(0, "c", "read", '{"file": "a"}')]
+
+
+def test_a_call_that_is_never_named_has_a_name_all_the_same() -> None:
+    piece = {"index": 0, "id": "c", "function": {"arguments": "{}"}}
+    assert read([{"tool_calls": [piece]}]) == [CallDelta(0, "c", "unnamed", "{}")]
+
+
+def test_characters_that_are_split_between_pieces_are_whole() -> None:
+    deltas = [
+        {"index": 0, "id": "c", "function": {"name": "read", "arguments": '{"file": "\ud83d'}},
+        {"index": 0, "function": {"arguments": '\ude00"}'}},
+    ]
+    assert joined(read([{"tool_calls": [each]} for each in deltas])) == [("c", "read", '{"file": "😀"}')]
+    assert joined(read([{"tool_calls": deltas[:1]}])) == [("c", "read", '{"file": "\ufffd')]
 
 
 def test_texts_before_and_behind_calls_stay_in_place() -> None:
