@@ -139,6 +139,7 @@ def _assemble(
 
     wire: Wire
     sessions: Opener | None = None
+    native = False
     if table.api == "responses":
         from cogency_tui.providers.openai_responses import ResponsesWire
 
@@ -159,16 +160,17 @@ def _assemble(
     elif table.api == "gemini":
         from cogency_tui.providers.gemini import GeminiWire
 
-        wire = GeminiWire(endpoint, thoughts=facts.reasoning)
+        wire = GeminiWire(endpoint, facts)
+        native = True
         if table.resume:
             from cogency_tui.providers.gemini_session_choice import gemini_sessions
 
-            sessions = gemini_sessions(endpoint, timeouts, live=facts.live_text, thoughts=facts.reasoning)
+            sessions = gemini_sessions(endpoint, timeouts, facts=facts)
     else:
         from cogency_tui.providers.openai_chat import ChatWire
 
         wire = ChatWire(endpoint)
-    return HttpProvider(endpoint, wire, sessions=sessions, facts=facts, timeouts=timeouts)
+    return HttpProvider(endpoint, wire, sessions=sessions, native=native, facts=facts, timeouts=timeouts)
 
 
 def is_vendors_own(endpoint: "Endpoint", vendor: str) -> bool:

@@ -62,10 +62,23 @@ _NO_THINKING = re.compile(
     r"(?=.*(not (supported|enabled|configurable)|only enabled|unknown name))",
     re.IGNORECASE | re.DOTALL,
 )
+_NO_LEVEL = re.compile(
+    r"(?=.*thinking[ _]?(level|budget))(?=.*(not (supported|allowed)|unsupported|unknown name|invalid))",
+    re.IGNORECASE | re.DOTALL,
+)
+_BAD_SIGNATURE = re.compile(r"\b(invalid|corrupted) thought[ _]signature", re.IGNORECASE)
+"""Gemini's refusal of a signature that another key or endpoint gave."""
+
 _EVENT_DATA = re.compile(r"^data: ?(\{.+)$", re.MULTILINE)
 _HTML = re.compile(r"\s*(<!doctype html|<html|<head|<body)", re.IGNORECASE)
 EFFORT = "effort"
 """Common name of the parameters that set how hard a model thinks, for a refusal."""
+
+TIER = "service_tier"
+"""Name of the parameters for a class of service, for a refusal."""
+
+SIGNATURES = "thought signatures"
+"""Name of the signatures in a history, for a refusal: they are left out."""
 
 _OPTIONAL: Mapping[str, str] = {
     "stream_options": "stream_options",
@@ -74,6 +87,8 @@ _OPTIONAL: Mapping[str, str] = {
     "reasoning": "reasoning",
     "diagnostics": "diagnostics",
     "prompt_cache_options": "prompt_cache_options",
+    "service_tier": TIER,
+    "serviceTier": TIER,
 }
 """Optional parameters, the more specific first, and their names in `refused`: an endpoint that refuses one is
 asked again without it."""
@@ -248,8 +263,9 @@ def _where_to_set_the_key(endpoint: Endpoint) -> str:
 
 def _refused(message: str, reported: Reported) -> BadRequestError:
     hint = "Check the model name and the provider settings."
-    if _NO_THINKING.match(reported.message):
-        return UnsupportedParameterError(message, hint, THINKING)
+    for refusal, name in ((_BAD_SIGNATURE, SIGNATURES), (_NO_LEVEL, EFFORT), (_NO_THINKING, THINKING)):
+        if refusal.search(reported.message):
+            return UnsupportedParameterError(message, hint, name)
     refused = _REFUSAL.search(reported.message) or "unsupported" in reported.code
     for param, name in _OPTIONAL.items():
         # In quotes or as a heading, because any message may contain the word "reasoning".

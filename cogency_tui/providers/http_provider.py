@@ -64,10 +64,10 @@ class EndpointRequests:
         await self._transport.close()
 
     async def stream(
-        self, messages: Sequence[Message], options: Options = PLAIN
+        self, messages: Sequence[Message], options: Options = PLAIN, *, wrote: bool = False
     ) -> AsyncGenerator[Chunk, None]:
         """Request an answer, again for each optional parameter that the model turns out to refuse. Closing
-        the iterator early closes the response.
+        the iterator early closes the response. `wrote` marks the rest of an answer that has text already.
 
         Raises:
             ProviderError: the endpoint refused, failed or broke off.
@@ -91,7 +91,7 @@ class EndpointRequests:
             break
         yield answer.usage or _estimate(messages, answer.characters)
         reasoned = answer.characters > 0
-        check_ending(self._endpoint, answer.finish, wrote=answer.wrote, reasoned=reasoned)
+        check_ending(self._endpoint, answer.finish, wrote=wrote or answer.wrote, reasoned=reasoned)
 
 
 def effort_refused(model: str, options: Options) -> str:

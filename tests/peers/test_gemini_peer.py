@@ -14,6 +14,7 @@ from google.genai import errors, types
 from google.genai.live import AsyncSession
 
 from tests.peers.gemini import GeminiPeer, error_body, exhausted
+from tests.peers.gemini_acts import Acts, Call, Said
 from tests.peers.gemini_live import LiveManners
 from tests.peers.server import Fault
 
@@ -129,6 +130,72 @@ async def test_models_are_listed() -> None:
         models = [model async for model in await client.aio.models.list()]
     assert [model.name for model in models] == ["models/test-model", "models/text-embedding"]
     assert models[0].supported_actions == ["generateContent", "countTokens"]
+
+
+# Native calls, as the vendor's own chat returns them.
+
+READ = types.FunctionDeclaration(
+    name="read", parameters_json_schema={"type": "object", "properties": {"path": {"type": "string"}}}
+)
+NATIVE = types.GenerateContentConfig(
+    tools=[types.Tool(function_declarations=[READ])],
+    automatic_function_calling=types.AutomaticFunctionCallingConfig(disable=True),
+)
+CALLS: Acts = [
+    Said("Both."),
+    Call("read", {"path": "a"}, "fc-1", signature="c2lnMQ=="),
+    Call("read", {"path": "b"}, "fc-2"),
+]
+
+
+def results(calls: list[types.FunctionCall]) -> list[types.Part]:
+    responses = [
+        types.FunctionResponse(id=each.id, name=each.name, response={"output": "x"}) for each in calls
+    ]
+    return [types.Part(function_response=response) for response in responses]
+
+
+async def test_calls_and_their_results_are_complete_to_the_vendors_chat() -> None:
+    acts: list[Acts | None] = [CALLS, [Said("Done.", "c2lnMg==")], None]
+    async with GeminiPeer(acts=acts, model="gemini-4-test") as peer, client_of(peer) as client:
+        chats: Any = client.aio.chats
+        chat = chats.create(model=peer.model, config=NATIVE)
+        chunks = [chunk async for chunk in await chat.send_message_stream("Read both.")]
+        calls = [call for chunk in chunks for call in chunk.function_calls or ()]
+        assert [(call.id, call.name, call.args) for call in calls] == [
+            ("fc-1", "read", {"path": "a"}),
+            ("fc-2", "read", {"path": "b"}),
+        ]
+        chunks = [chunk async for chunk in await chat.send_message_stream(results(calls))]
+        assert told(chunks) == "Done."
+        chunks = [chunk async for chunk in await chat.send_message_stream("Thanks.")]
+        assert told(chunks) == "Hello."
+    assert len(peer.exchanges) == 3
+
+
+@pytest.mark.parametrize(
+    ("answered", "signature", "words"),
+    [
+        (0, b"sig", "number of function response parts"),
+        (2, b"sig", "number of function response parts"),
+        (1, None, "missing a thought_signature"),
+        (1, b"other", "Corrupted thought signature"),
+    ],
+)
+async def test_calls_without_a_result_or_a_signature_are_refused(
+    answered: int, signature: bytes | None, words: str
+) -> None:
+    call = types.FunctionCall(name="read", args={"path": "a"})
+    response = types.Part.from_function_response(name="read", response={"output": "x"})
+    history = [
+        types.UserContent("Read."),
+        types.ModelContent([types.Part(function_call=call, thought_signature=signature)]),
+        types.UserContent([response] * answered or "And?"),
+    ]
+    async with GeminiPeer(model="gemini-4-test") as peer:
+        peer.signatures.give("c2ln", {"functionCall": {"name": "read", "args": {"path": "a"}}})
+        with pytest.raises(errors.ClientError, match=words):
+            await generate(peer, history, model=peer.model)
 
 
 # Interactions.

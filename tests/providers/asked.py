@@ -17,6 +17,7 @@ from cogency_tui.providers.endpoint import Endpoint
 from cogency_tui.providers.gemini import GeminiWire
 from cogency_tui.providers.http_provider import HttpProvider
 from cogency_tui.providers.http_transport import Timeouts
+from cogency_tui.providers.models import ModelFacts
 from cogency_tui.providers.openai_chat import ChatWire
 from cogency_tui.providers.openai_responses import ResponsesWire
 from cogency_tui.providers.wire_protocol import Wire
@@ -174,7 +175,7 @@ GEMINI = Vendor(
     "gemini",
     "GEMINI_API_KEY",
     GeminiPeer,
-    partial(GeminiWire, thoughts=True),
+    partial(GeminiWire, facts=ModelFacts(reasoning=True)),
     opening=0,
     busy=error_body(503, "UNAVAILABLE", "The model is overloaded."),
     limit="MAX_TOKENS",

@@ -5,6 +5,7 @@ from contextlib import aclosing
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 
 from cogency_tui.errors import (
     AuthenticationError,
@@ -38,7 +39,8 @@ async def test_an_answer_streams_with_the_usage_that_is_reported(vendor: Vendor)
         asked = await vendor.ask(peer)
     assert asked.error is None
     assert asked.texts == ["Hell", "o th", "ere."]
-    assert asked.usage == Usage(peer.exchanges[0].input, 3, 0, cache_written=vendor.cache_written)
+    usage = structs.replace(asked.usage, model="", tier="")
+    assert usage == Usage(peer.exchanges[0].input, 3, 0, cache_written=vendor.cache_written)
 
 
 @every_wire

@@ -5,6 +5,7 @@ import pytest
 from cogency_tui.errors import AuthenticationError, SessionRefusedError
 from cogency_tui.providers.gemini_session_choice import gemini_sessions
 from cogency_tui.providers.http_provider import Opener
+from cogency_tui.providers.models import ModelFacts
 from tests.peers.gemini import GeminiPeer
 from tests.peers.gemini_live import LiveManners
 from tests.peers.server import Fault
@@ -15,7 +16,9 @@ def opener_of(peer: GeminiPeer, *, live: bool) -> Opener:
     async def wait(_seconds: float) -> None:
         return
 
-    return gemini_sessions(endpoint_of(peer), QUICK, live=live, wait=wait, jitter=lambda: 0.0)
+    return gemini_sessions(
+        endpoint_of(peer), QUICK, facts=ModelFacts(live_text=live), wait=wait, jitter=lambda: 0.0
+    )
 
 
 async def test_a_model_that_is_not_known_to_write_over_live_has_interactions() -> None:
