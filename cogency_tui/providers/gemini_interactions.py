@@ -44,7 +44,7 @@ from cogency_tui.providers.endpoint import Endpoint
 from cogency_tui.providers.gemini import VERSION, key_header, models_in, version_path
 from cogency_tui.providers.gemini_interactions_reader import LABEL, NO_CONTINUATION, InteractionsReader
 from cogency_tui.providers.gemini_steps import steps
-from cogency_tui.providers.gemini_thinking import checks_signatures, thinking_level
+from cogency_tui.providers.gemini_thinking import checks_signatures, generation_config
 from cogency_tui.providers.http_provider import EndpointRequests, Opener
 from cogency_tui.providers.http_transport import Timeouts, Wait, with_retries
 from cogency_tui.providers.models import ModelFacts
@@ -104,11 +104,7 @@ class InteractionsWire:
         return models_in(body)
 
     def _settings(self, refused: Collection[str], options: Options) -> dict[str, Any]:
-        config: dict[str, Any] = {}
-        if options.effort is not None and failures.EFFORT not in refused:
-            config["thinking_level"] = thinking_level(self._facts, options.effort)
-        if self._facts.reasoning and failures.THINKING not in refused:
-            config["thinking_summaries"] = "auto"
+        config = generation_config(self._facts, options.effort, refused)
         settings: dict[str, Any] = {"generation_config": config} if config else {}
         if options.tier and failures.TIER not in refused:
             settings["service_tier"] = options.tier

@@ -23,20 +23,26 @@ def thinking_config(
     model: str, facts: ModelFacts, effort: Effort | None, refused: Collection[str]
 ) -> dict[str, Any]:
     """Return `thinkingConfig` for a request, with summaries where the model reasons."""
+    if failures.THINKING in refused:
+        return {}
     config: dict[str, Any] = {}
     if effort is not None and failures.EFFORT not in refused:
         config |= _effort(model, facts, effort)
-    summarized = facts.reasoning and config.get("thinkingBudget") != 0
-    if summarized and failures.THINKING not in refused:
+    if facts.reasoning and config.get("thinkingBudget") != 0:
         config["includeThoughts"] = True
     return config
 
 
-def thinking_level(facts: ModelFacts, effort: Effort) -> str:
-    """Return the vendor's word for an effort. Of an unknown model, the least and the greatest are those that
-    most models have."""
-    words = {"none": "minimal", "max": "high"}
-    return effort_word(facts.efforts, effort) if facts.efforts else words.get(effort, effort)
+def generation_config(facts: ModelFacts, effort: Effort | None, refused: Collection[str]) -> dict[str, Any]:
+    """Return what `generation_config` of an interaction has of thinking, as `thinking_config`."""
+    if failures.THINKING in refused:
+        return {}
+    config: dict[str, Any] = {}
+    if effort is not None and failures.EFFORT not in refused:
+        config["thinking_level"] = _level(facts, effort)
+    if facts.reasoning:
+        config["thinking_summaries"] = "auto"
+    return config
 
 
 def checks_signatures(model: str) -> bool:
@@ -47,6 +53,13 @@ def checks_signatures(model: str) -> bool:
 
 def _effort(model: str, facts: ModelFacts, effort: Effort) -> dict[str, Any]:
     if not _BUDGETED.search(model):
-        return {"thinkingLevel": thinking_level(facts, effort)}
+        return {"thinkingLevel": _level(facts, effort)}
     least = _LEAST_OF_PRO if "-pro" in model else 0
     return {"thinkingBudget": max(least, _BUDGETS[effort])}
+
+
+def _level(facts: ModelFacts, effort: Effort) -> str:
+    """Return the vendor's word for an effort. Of an unknown model, the least and the greatest are those that
+    most models have."""
+    words = {"none": "minimal", "max": "high"}
+    return effort_word(facts.efforts, effort) if facts.efforts else words.get(effort, effort)

@@ -26,7 +26,7 @@ from cogency_tui.providers.base import (
 )
 from cogency_tui.providers.ending_checks import check_ending
 from cogency_tui.providers.endpoint import Endpoint
-from cogency_tui.providers.failures import EFFORT, UnsupportedParameterError
+from cogency_tui.providers.failures import EFFORT, THINKING, UnsupportedParameterError
 from cogency_tui.providers.http_transport import HttpTransport, Timeouts, Wait, with_retries
 from cogency_tui.providers.models import ModelFacts
 from cogency_tui.providers.surrogates import SurrogateJoiner
@@ -85,7 +85,7 @@ class EndpointRequests:
                 if refusal.param in self._refused:
                     raise
                 self._refused.add(refusal.param)
-                if refusal.param == EFFORT:
+                if refusal.param in (EFFORT, THINKING) and options.effort is not None:
                     yield Notice(effort_refused(self._endpoint.model, options))
                 continue
             break

@@ -181,7 +181,7 @@ def steps_of(acts: Acts, token: int, signatures: Signatures) -> Steps:
             steps.append(_output(cut(act.text, token)))
         elif isinstance(act, Call):
             own = {"signature": act.signature} if act.own else {}
-            step = {"type": "function_call", "id": act.id, "name": act.name, "arguments": {}}
+            step: Json = {"type": "function_call", "id": act.id, "name": act.name, "arguments": {}}
             pieces = cut(json.dumps(act.args), _ODD)
             steps.append((step | own, [{"type": "arguments_delta", "arguments": each} for each in pieces]))
     return steps

@@ -291,6 +291,17 @@ async def test_a_model_without_levels_or_tiers_is_asked_without() -> None:
     assert last["generationConfig"] == {"thinkingConfig": {"includeThoughts": True}}
 
 
+async def test_a_model_that_does_not_think_has_no_effort() -> None:
+    async with GeminiPeer(model=MODEL, refuses=["thinkingConfig"]) as peer:
+        provider = provider_of(peer)
+        for _time in range(2):
+            answer, asked = await ask(provider, QUESTION, Options(effort="high"))
+        await provider.close()
+    assert answer["content"] == "Hello."
+    assert not any(isinstance(chunk, Notice) for chunk in asked.chunks)
+    assert ["generationConfig" in request.body for request in peer.requests] == [True, False, False]
+
+
 async def test_images_follow_the_results_in_base64() -> None:
     first = answered({"type": "call", "id": "fc-1", "name": "list", "arguments": ""})
     seen = results_of(first, PICTURE, {"type": "text", "text": "See."})

@@ -21,7 +21,7 @@ from cogency_tui.protocol.messages import Message
 from cogency_tui.providers import failures
 from cogency_tui.providers.base import Usage
 from cogency_tui.providers.endpoint import Endpoint
-from cogency_tui.providers.failures import THINKING, UnsupportedParameterError
+from cogency_tui.providers.failures import EFFORT, SIGNATURES, THINKING, TIER, UnsupportedParameterError
 from cogency_tui.providers.gemini import GeminiWire
 from cogency_tui.providers.gemini_interactions import InteractionsWire
 from cogency_tui.providers.gemini_interactions_reader import InteractionsReader
@@ -299,6 +299,34 @@ def test_a_model_that_does_not_think_can_do_without(words: str) -> None:
     error = failures.from_status(ENDPOINT, 400, {}, error_body(400, "INVALID_ARGUMENT", words))
     assert isinstance(error, UnsupportedParameterError)
     assert error.param == THINKING
+
+
+@cases(
+    ("words", "param"),
+    [
+        ("Thinking level is not supported for this model.", EFFORT),
+        ("Thinking level MINIMAL is not supported for this model. Please retry with other level.", EFFORT),
+        (
+            "Invalid value at 'generation_config.thinking_config.thinking_level' (TYPE_ENUM), \"ultra\"",
+            EFFORT,
+        ),
+        ("The thinking budget 0 is invalid. Please choose a value between 128 and 32768.", EFFORT),
+        ('Invalid JSON payload received. Unknown name "serviceTier": Cannot find field.', TIER),
+        ("Unknown parameter 'service_tier'.", TIER),
+        ("Corrupted thought signature.", SIGNATURES),
+        ("Invalid thought_signature in content 3.", SIGNATURES),
+    ],
+)
+def test_a_refused_setting_or_signature_can_be_left_out(words: str, param: str) -> None:
+    error = failures.from_status(ENDPOINT, 400, {}, error_body(400, "INVALID_ARGUMENT", words))
+    assert isinstance(error, UnsupportedParameterError)
+    assert error.param == param
+
+
+def test_a_missing_signature_is_no_refusal_of_signatures() -> None:
+    words = "Function call is missing a thought_signature in functionCall parts."
+    error = failures.from_status(ENDPOINT, 400, {}, error_body(400, "INVALID_ARGUMENT", words))
+    assert type(error) is BadRequestError
 
 
 # Interactions.
