@@ -183,11 +183,11 @@ def _assemble(
     elif table.api == "gemini":
         from cogency_tui.providers.gemini import GeminiWire
 
-        wire = GeminiWire(endpoint, thoughts=facts.reasoning)
+        wire = GeminiWire(endpoint, facts)
         if table.resume:
             from cogency_tui.providers.gemini_session_choice import gemini_sessions
 
-            sessions = gemini_sessions(endpoint, timeouts, live=facts.live_text, thoughts=facts.reasoning)
+            sessions = gemini_sessions(endpoint, timeouts, facts=facts)
     else:
         from cogency_tui.providers.openai_chat import ChatWire
 
@@ -196,7 +196,8 @@ def _assemble(
             from cogency_tui.providers.openai_responses_stored import stored_responses_sessions
 
             sessions = stored_responses_sessions(endpoint, facts, timeouts)
-    native = not facts.realtime and table.api != "gemini"
+    # Realtime models are spoken to in text alone.
+    native = not facts.realtime
     return HttpProvider(endpoint, wire, sessions=sessions, native=native, facts=facts, timeouts=timeouts)
 
 

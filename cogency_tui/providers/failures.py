@@ -84,6 +84,13 @@ _UNREADABLE_CALL = "tool_use_failed"
 """Groq's code for a call that the model wrote and Groq could not read."""
 _NO_RETURNED_THINKING = re.compile(r"messages\.\d+\.content\.\d+\b.*\bthinking\b", re.IGNORECASE | re.DOTALL)
 """Anthropic's refusal of a signature, or of changes to thinking or before it."""
+_NO_LEVEL = re.compile(
+    r"(?=.*thinking[ _]?(level|budget))(?=.*(not (supported|allowed)|unsupported|unknown name|invalid))",
+    re.IGNORECASE | re.DOTALL,
+)
+_BAD_SIGNATURE = re.compile(r"\b(invalid|corrupted) thought[ _]signature", re.IGNORECASE)
+"""Gemini's refusal of a signature that another key or endpoint gave."""
+
 _EVENT_DATA = re.compile(r"^data: ?(\{.+)$", re.MULTILINE)
 _HTML = re.compile(r"\s*(<!doctype html|<html|<head|<body)", re.IGNORECASE)
 EFFORT = "effort"
@@ -95,6 +102,12 @@ THINKING = "thinking"
 RETURNED_THINKING = "returned thinking"
 """Name of the thinking of earlier answers in a request, for a refusal: what precedes it may have changed."""
 
+TIER = "service_tier"
+"""Name of the parameters for a class of service, for a refusal."""
+
+SIGNATURES = "thought signatures"
+"""Name of the signatures in a history, for a refusal: they are left out."""
+
 _OPTIONAL: Mapping[str, str] = {
     "stream_options": "stream_options",
     "reasoning_effort": EFFORT,
@@ -105,16 +118,19 @@ _OPTIONAL: Mapping[str, str] = {
     "reasoning_split": "reasoning_split",
     "include": "include",
     "prompt_cache_key": "prompt_cache_key",
-    "service_tier": "service_tier",
+    "service_tier": TIER,
     "diagnostics": "diagnostics",
     "prompt_cache_options": "prompt_cache_options",
     "output_config": EFFORT,
     "thinking": THINKING,
+    "serviceTier": TIER,
 }
 """Optional parameters, the more specific first, and their names in `refused`: an endpoint that refuses one is
 asked again without it."""
 
 _REFUSALS = (
+    (_BAD_SIGNATURE, SIGNATURES),
+    (_NO_LEVEL, EFFORT),
     (_NO_THINKING, THINKING),
     (_NO_RETURNED_THINKING, RETURNED_THINKING),
     (_NO_EFFORT, EFFORT),
