@@ -42,7 +42,9 @@ class Way:
     def settings(self) -> Settings:
         """The settings that choose it."""
         providers = {self.provider: ProviderSettings(api=self.api, resume=self.resume)}
-        return Settings(provider=self.provider, model=self.model, mode=self.mode, providers=providers)
+        return Settings(
+            provider=self.provider, model=self.model, mode=self.mode, dialect="xml", providers=providers
+        )
 
     def environ(self, peer: Server, key: str = KEY) -> dict[str, str]:
         """The environment that points it at a peer."""
