@@ -5,15 +5,18 @@ The key is sent in a header and never in an address, because addresses are shown
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
 from cogency_tui.errors import ProviderProtocolError
 from cogency_tui.protocol.messages import Message
 from cogency_tui.providers import failures
-from cogency_tui.providers.base import PLAIN, Options, Usage
+from cogency_tui.providers.base import PLAIN, CallDelta, Options, ReasoningItem, Usage
 from cogency_tui.providers.endpoint import Endpoint
+from cogency_tui.providers.gemini_content import contents, json_text, system_field, tools_field
+from cogency_tui.providers.gemini_thinking import checks_signatures, thinking_config
+from cogency_tui.providers.models import ModelFacts
 from cogency_tui.providers.surrogates import whole_text
 from cogency_tui.providers.wire_protocol import (
     Finish,
@@ -25,6 +28,8 @@ from cogency_tui.providers.wire_protocol import (
     table,
     text_of,
 )
+
+LABEL = "Gemini"
 
 VERSION = "v1beta"
 """Version of the API where the base URL does not name one."""
@@ -53,7 +58,11 @@ _BROKEN = frozenset(
         "UNEXPECTED_TOOL_CALL",
     }
 )
-"""Finish reasons of an answer that broke off: the model tried to call a tool of the API, and has none."""
+"""Finish reasons of an answer that broke off: the endpoint could not read a call, or the model has no such
+tool."""
+
+_TRIED = re.compile(r"\bdefault_api[.:]([\w-]+)|\bcall:(?!default_api\b)([\w-]+)")
+"""Name of the tool in the vendor's report of a call that it could not read."""
 
 _STATED_VERSION = re.compile(r"/(v\d\w*)/?$")
 
@@ -62,15 +71,18 @@ class GeminiWire:
     """`POST /{version}/models/{model}:streamGenerateContent` with one endpoint. A version at the end of the
     base URL overrides `version`.
 
-    `thoughts` requests summaries of the model's reasoning, for models that reason. Others refuse it with
-    HTTP 400, which costs one request each time the program runs; the answer is the same without it.
+    Summaries of the model's reasoning are requested from models that reason. Others refuse that with HTTP
+    400, which costs one request each time the program runs; the answer is the same without it.
     """
 
-    label = "Gemini"
+    label = LABEL
 
-    def __init__(self, endpoint: Endpoint, *, version: str = VERSION, thoughts: bool = False) -> None:
+    def __init__(
+        self, endpoint: Endpoint, facts: ModelFacts | None = None, *, version: str = VERSION
+    ) -> None:
         self._endpoint = endpoint
-        self._thoughts = thoughts
+        self._facts = facts or ModelFacts()
+        self._newest = GeminiReader(endpoint)
         prefix = version_path(endpoint.base_url, version)
         self.path = f"{prefix}/{quote(resource_name(endpoint.model))}:streamGenerateContent?alt=sse"
         self.models_path = f"{prefix}/models?pageSize={_PAGE}"
@@ -81,16 +93,47 @@ class GeminiWire:
 
     def encode(self, messages: Sequence[Message], refused: Iterable[str], options: Options = PLAIN) -> bytes:
         """Encode the body of a request; the part that grows between requests is at its end."""
-        del options
-        config: dict[str, Any] = {}
-        if self._thoughts and failures.THINKING not in refused:
-            config["thinkingConfig"] = {"includeThoughts": True}
-        body: dict[str, Any] = {"generationConfig": config} if config else {}
-        return json.dumps({**body, **system_field(messages), "contents": contents(messages)}).encode()
+        refused = set(refused)
+        self._newest.has_tools = bool(options.tools)
+        body = {
+            **self._settings(refused, options),
+            **system_field(messages),
+            **tools_field(options.tools),
+            "contents": contents(
+                messages,
+                options,
+                signs=failures.SIGNATURES not in refused,
+                checked=checks_signatures(self._endpoint.model),
+            ),
+        }
+        return json.dumps(body).encode()
 
-    def reader(self) -> "GeminiWire":
-        """Return this wire itself: each chunk can be read alone."""
-        return self
+    def reader(self) -> "GeminiReader":
+        """Create a reader for the answer to the request that is encoded next."""
+        self._newest = GeminiReader(self._endpoint)
+        return self._newest
+
+    def models(self, body: Mapping[str, Any]) -> list[str]:
+        """Return the models that generate content, without `models/` before their names."""
+        return models_in(body)
+
+    def _settings(self, refused: Collection[str], options: Options) -> dict[str, Any]:
+        settings: dict[str, Any] = {}
+        if thinking := thinking_config(self._endpoint.model, self._facts, options.effort, refused):
+            settings["generationConfig"] = {"thinkingConfig": thinking}
+        if options.tier and failures.TIER not in refused:
+            settings["serviceTier"] = options.tier
+        return settings
+
+
+class GeminiReader:
+    """Reads the chunks of one answer. `has_tools` is set where its request had tools: then a call that the
+    endpoint could not read goes to the model, to be corrected."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self.has_tools = False
+        self._endpoint = endpoint
+        self._calls = 0
 
     def read(self, name: str, data: str) -> Frame:
         """Read one chunk. Usage is cumulative: that of the last chunk counts.
@@ -99,32 +142,65 @@ class GeminiWire:
             ProviderProtocolError: it is no chunk, or the model broke its answer off.
             ProviderError: it is an error that the endpoint reports in mid-stream.
         """
-        chunk = read_object(self._endpoint, self.label, _unwrapped(data))
+        chunk = read_object(self._endpoint, LABEL, _unwrapped(data))
         if chunk.get("error"):
             raise failures.from_frame(self._endpoint, chunk)
         candidates = items(chunk.get("candidates"))
         if chunk.get("candidates") and not candidates:
-            raise malformed(self._endpoint, self.label, data)
+            raise malformed(self._endpoint, LABEL, data)
         candidate = table(candidates[0]) if candidates else {}
-        text, reasoning = texts_of(table(candidate.get("content")))
-        finish = self._finish(candidate)
-        if table(chunk.get("promptFeedback")).get("blockReason") and not candidates:
-            finish = "filter"
-        return Frame(text, reasoning, finish, usage=_usage(table(chunk.get("usageMetadata"))))
-
-    def models(self, body: Mapping[str, Any]) -> list[str]:
-        """Return the models that generate content, without `models/` before their names."""
-        return models_in(body)
-
-    def _finish(self, candidate: Mapping[str, Any]) -> Finish:
+        content = table(candidate.get("content"))
+        text, reasoning = texts_of(content)
+        native = self._native(content)
         reason = text_of(candidate.get("finishReason"))
         if reason in _BROKEN:
-            message = self._endpoint.quote(text_of(candidate.get("finishMessage")))
-            raise ProviderProtocolError(
-                f"{self._endpoint.name} cut off the response: {reason}{': ' + message if message else ''}.",
-                "Try again, or choose another model.",
-            )
-        return _FINISHES.get(reason, "other") if reason else ""
+            native.append(self._broken_call(reason, candidate))
+        finish = _FINISHES.get(reason, "other") if reason else ""
+        if table(chunk.get("promptFeedback")).get("blockReason") and not candidates:
+            finish = "filter"
+        return Frame(text, reasoning, finish, usage=_usage(chunk), native=native)
+
+    def _native(self, content: Mapping[str, Any]) -> list[CallDelta | ReasoningItem]:
+        parts = [table(part) for part in items(content.get("parts"))]
+        return [piece for part in parts for piece in (*_signature(part), *self._call(part))]
+
+    def _call(self, part: Mapping[str, Any]) -> list[CallDelta]:
+        call = table(part.get("functionCall"))
+        name = text_of(call.get("name"))
+        if not name:
+            return []
+        arguments = json_text(table(call.get("args")))
+        return [self._next_call(text_of(call.get("id")), name, arguments)]
+
+    def _next_call(self, identifier: str, name: str, arguments: str) -> CallDelta:
+        index, self._calls = self._calls, self._calls + 1
+        return CallDelta(index, identifier, name, arguments, complete=True)
+
+    def _broken_call(self, reason: str, candidate: Mapping[str, Any]) -> CallDelta:
+        """Return the call that the endpoint could not read, as far as it reports it: its name and, instead of
+        arguments, the text."""
+        written = text_of(candidate.get("finishMessage"))
+        named = _TRIED.search(written)
+        if self.has_tools and named:
+            return self._next_call("", named[1] or named[2], written)
+        message = self._endpoint.quote(written)
+        raise ProviderProtocolError(
+            f"{self._endpoint.name} cut off the response: {reason}{': ' + message if message else ''}.",
+            "Try again, or choose another model.",
+        )
+
+
+def _signature(part: Mapping[str, Any]) -> list[ReasoningItem]:
+    signature = text_of(part.get("thoughtSignature"))
+    if not signature:
+        return []
+    item: dict[str, Any] = {"thoughtSignature": signature}
+    text = whole_text(text_of(part.get("text")))
+    if part.get("functionCall"):
+        return [ReasoningItem(item | {"of": "call"})]
+    if part.get("thought"):
+        return [ReasoningItem(item | {"of": "thought", "text": text})]
+    return [ReasoningItem(item | {"of": "text", "length": len(text)})]
 
 
 def key_header(endpoint: Endpoint) -> dict[str, str]:
@@ -146,28 +222,6 @@ def version_path(base_url: str, version: str) -> str:
 def resource_name(model: str) -> str:
     """Return the model as a resource: `models/NAME`, `tunedModels/NAME`."""
     return model if model.startswith(("models/", "tunedModels/")) else f"models/{model}"
-
-
-def system_field(messages: Sequence[Message]) -> dict[str, Any]:
-    """Return the system prompt as a field of a request; none where there is no prompt."""
-    parts = [{"text": whole_text(each["content"])} for each in messages if each["role"] == "system"]
-    return {"systemInstruction": {"parts": parts}} if parts else {}
-
-
-def contents(messages: Sequence[Message]) -> list[dict[str, Any]]:
-    """Convert the messages except the system prompt, user and model alternating. Empty text is left out,
-    because the endpoint refuses it."""
-    turns: list[dict[str, Any]] = []
-    for each in messages:
-        if each["role"] == "system" or not each["content"]:
-            continue
-        role = "model" if each["role"] == "assistant" else "user"
-        part = {"text": whole_text(each["content"])}
-        if turns and turns[-1]["role"] == role:
-            turns[-1]["parts"].append(part)
-        else:
-            turns.append({"role": role, "parts": [part]})
-    return turns
 
 
 def texts_of(content: Mapping[str, Any]) -> tuple[str, str]:
@@ -200,11 +254,13 @@ def _unwrapped(data: str) -> str:
     return json.dumps(first) if isinstance(first, dict) else data
 
 
-def _usage(reported: Mapping[str, Any]) -> Usage | None:
+def _usage(chunk: Mapping[str, Any]) -> Usage | None:
+    reported = table(chunk.get("usageMetadata"))
     sent = count_of(reported.get("promptTokenCount"))
     if sent is None:
         return None
     # Zero counts are left out.
     counts = ("candidatesTokenCount", "thoughtsTokenCount", "cachedContentTokenCount")
     written, thought, cached = (count_of(reported.get(name)) or 0 for name in counts)
-    return Usage(sent, written + thought, cached)
+    model, tier = text_of(chunk.get("modelVersion")), text_of(reported.get("serviceTier"))
+    return Usage(sent, written + thought, cached, model=model, tier=tier)

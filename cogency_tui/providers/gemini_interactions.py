@@ -11,9 +11,11 @@ days for a paid project and one day for a free one. Replay mode stores nothing t
 import asyncio
 import json
 import random
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from typing import Any
+
+from msgspec.structs import replace
 
 from cogency_tui.errors import (
     BadRequestError,
@@ -23,10 +25,12 @@ from cogency_tui.errors import (
     SessionLostError,
     SessionRefusedError,
 )
-from cogency_tui.protocol.messages import Message
+from cogency_tui.protocol.messages import Message, ToolSpec
 from cogency_tui.providers import failures
 from cogency_tui.providers.base import (
     PLAIN,
+    WRITTEN,
+    CallDelta,
     Chunk,
     Options,
     ProviderSession,
@@ -38,43 +42,34 @@ from cogency_tui.providers.base import (
 from cogency_tui.providers.ending_checks import check_memory
 from cogency_tui.providers.endpoint import Endpoint
 from cogency_tui.providers.gemini import VERSION, key_header, models_in, version_path
+from cogency_tui.providers.gemini_interactions_reader import LABEL, NO_CONTINUATION, InteractionsReader
+from cogency_tui.providers.gemini_steps import steps
+from cogency_tui.providers.gemini_thinking import checks_signatures, generation_config
 from cogency_tui.providers.http_provider import EndpointRequests, Opener
 from cogency_tui.providers.http_transport import Timeouts, Wait, with_retries
+from cogency_tui.providers.models import ModelFacts
 from cogency_tui.providers.surrogates import whole_text
 from cogency_tui.providers.token_counting import RepeatingUsage
-from cogency_tui.providers.wire_protocol import (
-    Finish,
-    Frame,
-    count_of,
-    items,
-    malformed,
-    read_object,
-    table,
-    text_of,
-)
 
-LABEL = "Interactions"
-
-_ENDS: Mapping[str, Finish] = {
-    "completed": "stop",
-    "incomplete": "length",
-    "requires_continuation": "length",
-    "budget_exceeded": "length",
-}
+_PIECES = 16
+"""Pieces of one answer at most. Each is a request, which is billed with all of its context."""
 
 
 class InteractionsWire:
     """`POST /{version}/interactions` for one conversation. `previous` names the interaction that the next
-    request continues from, `answer` is the reader of the last answer. `version` and `thoughts` as for
-    `GeminiWire`."""
+    request continues from, `answer` is the reader of the last answer. With `continued`, the next request is
+    for the next piece of that. The rest as for `GeminiWire`."""
 
     label = LABEL
 
-    def __init__(self, endpoint: Endpoint, *, version: str = VERSION, thoughts: bool = False) -> None:
+    def __init__(
+        self, endpoint: Endpoint, facts: ModelFacts | None = None, *, version: str = VERSION
+    ) -> None:
         self.previous = ""
+        self.continued = NO_CONTINUATION
         self.answer = InteractionsReader(endpoint)
         self._endpoint = endpoint
-        self._thoughts = thoughts
+        self._facts = facts or ModelFacts()
         prefix = version_path(endpoint.base_url, version)
         self.path = f"{prefix}/interactions"
         self.models_path = f"{prefix}/models"
@@ -84,125 +79,73 @@ class InteractionsWire:
         return key_header(self._endpoint)
 
     def encode(self, messages: Sequence[Message], refused: Iterable[str], options: Options = PLAIN) -> bytes:
-        """Encode the body of a request. The system prompt applies to one interaction only, and has to be in
-        each request."""
-        del options
-        system = [whole_text(each["content"]) for each in messages if each["role"] == "system"]
-        config: dict[str, Any] = {}
-        if self._thoughts and failures.THINKING not in refused:
-            config["thinking_summaries"] = "auto"
+        """Encode the body of a request. The system prompt, the tools and the settings apply to one
+        interaction only, and have to be in each request."""
+        refused = set(refused)
         body: dict[str, Any] = {
             "model": self._endpoint.model.removeprefix("models/"),
             "stream": True,
             "store": True,
+            **self._settings(refused, options),
+            **_system_field(messages),
+            **_tools_field(options.tools),
         }
-        if config:
-            body["generation_config"] = config
-        if system:
-            body["system_instruction"] = "\n\n".join(system)
-        if self.previous:
-            body["previous_interaction_id"] = self.previous
-        body["input"] = [_step(each) for each in messages if each["role"] != "system" and each["content"]]
-        return json.dumps(body).encode()
+        signs = failures.SIGNATURES not in refused
+        return json.dumps(body | self._input(messages, options, signs)).encode()
 
     def reader(self) -> "InteractionsReader":
-        """Create a reader for one answer."""
-        self.answer = InteractionsReader(self._endpoint)
+        """Create a reader for one answer, or for the next piece of it."""
+        calls = self.answer.calls if self.continued.token else 0
+        self.answer = InteractionsReader(self._endpoint, calls)
         return self.answer
 
     def models(self, body: Mapping[str, Any]) -> list[str]:
         """Return the models that generate content, without `models/` before their names."""
         return models_in(body)
 
+    def _settings(self, refused: Collection[str], options: Options) -> dict[str, Any]:
+        config = generation_config(self._facts, options.effort, refused)
+        settings: dict[str, Any] = {"generation_config": config} if config else {}
+        if options.tier and failures.TIER not in refused:
+            settings["service_tier"] = options.tier
+        return settings
 
-class InteractionsReader:
-    """Reads the events of one answer. `completed` names its interaction once it is complete, and `thought`
-    is its number of reasoning tokens."""
-
-    def __init__(self, endpoint: Endpoint) -> None:
-        self.completed = ""
-        self.thought = 0
-        self._endpoint = endpoint
-        self._created = ""
-
-    def read(self, name: str, data: str) -> Frame:
-        """Read one event.
-
-        Raises:
-            ProviderProtocolError: it is no event.
-            ProviderError: it is an error that the endpoint reports in mid-stream.
-        """
-        if data == "[DONE]":
-            return Frame(complete=True)
-        event = read_object(self._endpoint, LABEL, data)
-        kind = text_of(event.get("event_type")) or name
-        if kind == "error" or event.get("error"):
-            raise failures.from_frame(self._endpoint, event)
-        if kind == "step.start":
-            return self._start(table(event.get("step")))
-        if kind == "step.delta":
-            return self._delta(table(event.get("delta")), data)
-        if kind == "interaction.created":
-            self._created = text_of(table(event.get("interaction")).get("id"))
-        if kind == "interaction.completed":
-            return self._end(table(event.get("interaction")))
-        if kind == "message":
-            raise malformed(self._endpoint, LABEL, data)
-        return Frame()
-
-    def _start(self, step: Mapping[str, Any]) -> Frame:
-        """Read the start of a step, which may include its first words."""
-        if step.get("type") == "model_output":
-            return Frame(_words(step.get("content")))
-        return Frame(reasoning=_words(step.get("summary")))
-
-    def _delta(self, delta: Mapping[str, Any], data: str) -> Frame:
-        kind = delta.get("type")
-        if kind == "text":
-            text = delta.get("text")
-            if not isinstance(text, str):
-                raise malformed(self._endpoint, LABEL, data)
-            return Frame(text)
-        if kind == "thought_summary":
-            return Frame(reasoning=_words([delta.get("content")]))
-        return Frame()
-
-    def _end(self, interaction: Mapping[str, Any]) -> Frame:
-        status = text_of(interaction.get("status"))
-        if status == "failed":
-            reported = next(iter(items(interaction.get("errors"))), None) or interaction.get("error")
-            raise failures.from_frame(self._endpoint, reported or "The interaction failed.")
-        if status == "completed":
-            # Events of a stream may leave out repeated fields.
-            self.completed = text_of(interaction.get("id")) or self._created
-        return Frame(finish=_ENDS.get(status, "other"), usage=self._used(table(interaction.get("usage"))))
-
-    def _used(self, reported: Mapping[str, Any]) -> Usage | None:
-        sent, written = count_of(reported.get("total_input_tokens")), reported.get("total_output_tokens")
-        if sent is None:
-            return None
-        self.thought = count_of(reported.get("total_thought_tokens")) or 0
-        cached = count_of(reported.get("total_cached_tokens")) or 0
-        return Usage(sent, (count_of(written) or 0) + self.thought, cached)
+    def _input(self, messages: Sequence[Message], options: Options, signs: bool) -> dict[str, Any]:
+        """Return what the interaction continues from, and what is new."""
+        if self.continued.token:
+            return {
+                "previous_interaction_id": self.continued.interaction,
+                "continuation_token": self.continued.token,
+            }
+        previous = {"previous_interaction_id": self.previous} if self.previous else {}
+        checked = checks_signatures(self._endpoint.model)
+        return {**previous, "input": steps(messages, options, signs=signs, checked=checked)}
 
 
-def _step(message: Message) -> dict[str, Any]:
-    """Convert a message to a step of `input`."""
-    kind = "model_output" if message["role"] == "assistant" else "user_input"
-    return {"type": kind, "content": [{"type": "text", "text": whole_text(message["content"])}]}
+def _system_field(messages: Sequence[Message]) -> dict[str, Any]:
+    system = [whole_text(each["content"]) for each in messages if each["role"] == "system"]
+    return {"system_instruction": "\n\n".join(system)} if system else {}
 
 
-def _words(content: object) -> str:
-    """Return the text of a list of contents."""
-    return "".join(text_of(table(each).get("text")) for each in items(content))
+def _tools_field(tools: Iterable[ToolSpec]) -> dict[str, Any]:
+    functions = [
+        {
+            "type": "function",
+            "name": tool["name"],
+            "description": whole_text(tool["description"]),
+            "parameters": tool["parameters"],
+        }
+        for tool in tools
+    ]
+    return {"tools": functions} if functions else {}
 
 
 def interaction_sessions(
     endpoint: Endpoint,
     timeouts: Timeouts | None = None,
     *,
+    facts: ModelFacts | None = None,
     version: str = VERSION,
-    thoughts: bool = False,
     wait: Wait = asyncio.sleep,
     jitter: Callable[[], float] = random.random,
 ) -> Opener:
@@ -210,9 +153,8 @@ def interaction_sessions(
     requested."""
 
     async def open_session(messages: Sequence[Message], options: Options = PLAIN) -> ProviderSession:
-        del options
-        wire = InteractionsWire(endpoint, version=version, thoughts=thoughts)
-        return InteractionsSession(endpoint, wire, messages, timeouts, wait=wait, jitter=jitter)
+        wire = InteractionsWire(endpoint, facts, version=version)
+        return InteractionsSession(endpoint, wire, messages, options, timeouts, wait=wait, jitter=jitter)
 
     return open_session
 
@@ -225,6 +167,7 @@ class InteractionsSession:
         endpoint: Endpoint,
         wire: InteractionsWire,
         seed: Sequence[Message],
+        options: Options = PLAIN,
         timeouts: Timeouts | None = None,
         *,
         wait: Wait = asyncio.sleep,
@@ -233,6 +176,7 @@ class InteractionsSession:
         self._endpoint = endpoint
         self._wire = wire
         self._answers = EndpointRequests(endpoint, wire, timeouts)
+        self._options = options
         self._system = [each for each in seed if each["role"] == "system"]
         self._pending = [each for each in seed if each["role"] != "system"]
         self._wait = wait
@@ -269,25 +213,14 @@ class InteractionsSession:
             SessionRefusedError: there are no interactions at this endpoint.
             ProviderError: the endpoint refused, failed or broke off.
         """
-        sent = self._system + self._pending
         self._usage.repeating()
-        written: list[str] = []
-        answer: list[str] = []
-        begun = False
-        attempts = with_retries(lambda: self._answers.stream(sent), wait=self._wait, jitter=self._jitter)
+        answer = _Answer()
         try:
-            async with aclosing(attempts) as chunks:
+            async with aclosing(self._stream(answer)) as chunks:
                 async for chunk in chunks:
-                    if isinstance(chunk, TextDelta | ReasoningDelta):
-                        written.append(chunk.text)
-                    if isinstance(chunk, TextDelta):
-                        answer.append(chunk.text)
-                    if isinstance(chunk, Usage):
-                        chunk = self._used(chunk, written)
-                    begun = begun or bool(written) or isinstance(chunk, Usage)
                     yield chunk
         except ProviderError as error:
-            if begun:
+            if answer.begun:
                 raise
             # No attempts are left.
             error.retryable = False
@@ -299,18 +232,58 @@ class InteractionsSession:
             if completed := self._wire.answer.completed:
                 self._wire.previous = completed
                 self._pending = []
-            self._answer = "".join(answer) if completed else ""
+            self._answer = "".join(answer.texts) if completed else ""
+            self._wire.continued = NO_CONTINUATION
 
     async def close(self) -> None:
         """Close the connections. Google's stored interactions stay until they expire."""
         self._closed = True
         await self._answers.close()
 
-    def _used(self, billed: Usage, written: Sequence[str]) -> Usage:
-        if billed.estimated:
-            return self._usage.estimated(written)
-        retained = billed.output - self._wire.answer.thought
-        return self._usage.reported(billed.input, billed.output, cached=billed.cached, retained=retained)
+    async def _stream(self, answer: "_Answer") -> AsyncGenerator[Chunk, None]:
+        """Stream the answer as one, whose usage is that of all its pieces."""
+        try:
+            async with aclosing(self._pieces(answer)) as chunks:
+                async for chunk in chunks:
+                    if answer.add(chunk):
+                        yield chunk
+        except ProviderError:
+            if answer.usages:
+                yield self._used(answer)
+            raise
+        yield self._used(answer)
+
+    async def _pieces(self, answer: "_Answer") -> AsyncGenerator[Chunk, None]:
+        """Stream the pieces of the answer. An endpoint that decodes only so much in one request asks to be
+        continued."""
+        for _piece in range(_PIECES):
+            attempts = with_retries(lambda: self._request(answer), wait=self._wait, jitter=self._jitter)
+            async with aclosing(attempts) as chunks:
+                async for chunk in chunks:
+                    yield chunk
+            answer.thought += self._wire.answer.thought
+            if not self._continue():
+                return
+
+    def _request(self, answer: "_Answer") -> AsyncGenerator[Chunk, None]:
+        return self._answers.stream(self._system + self._pending, self._options, wrote=answer.wrote)
+
+    def _continue(self) -> bool:
+        """Prepare the request for the next piece, and return whether there is one."""
+        continuation = self._wire.answer.continuation
+        goes_on = continuation.token not in ("", self._wire.continued.token)
+        self._wire.continued = continuation if goes_on else NO_CONTINUATION
+        return goes_on
+
+    def _used(self, answer: "_Answer") -> Usage:
+        usages = answer.usages
+        if any(usage.estimated for usage in usages):
+            return self._usage.estimated(answer.written)
+        output = sum(usage.output for usage in usages)
+        cached = sum(usage.cached or 0 for usage in usages)
+        usage = self._usage.reported(usages[0].input, output, cached=cached, retained=output - answer.thought)
+        billed = sum(each.input for each in usages)
+        return replace(usage, billed_input=billed, model=usages[-1].model, tier=usages[-1].tier)
 
     def _meaning(self, error: ProviderError) -> ProviderError:
         """Convert `error`, raised before anything was received, to its meaning for a session."""
@@ -327,3 +300,33 @@ class InteractionsSession:
                 f"{name} no longer has the conversation.", "It is sent again from the local store."
             )
         return error
+
+
+class _Answer:
+    """An answer as received so far."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+        self.written: list[str] = []
+        """Its text, reasoning and calls."""
+        self.usages: list[Usage] = []
+        self.thought = 0
+        self.wrote = False
+        """True if there is text, or a call."""
+
+    @property
+    def begun(self) -> bool:
+        """True if anything of the model's was received."""
+        return bool(self.written or self.usages)
+
+    def add(self, chunk: Chunk) -> bool:
+        """Add a chunk, and return whether the caller of the session gets it: usage is summed instead."""
+        if isinstance(chunk, Usage):
+            self.usages.append(chunk)
+            return False
+        if isinstance(chunk, WRITTEN):
+            self.written.append(chunk.arguments if isinstance(chunk, CallDelta) else chunk.text)
+            self.wrote = self.wrote or not isinstance(chunk, ReasoningDelta)
+        if isinstance(chunk, TextDelta):
+            self.texts.append(chunk.text)
+        return True

@@ -42,13 +42,12 @@ from cogency_tui.providers.ending_checks import check_ending, check_memory
 from cogency_tui.providers.endpoint import Endpoint
 from cogency_tui.providers.gemini import (
     VERSION,
-    contents,
     key_header,
     resource_name,
     stated_version,
-    system_field,
     texts_of,
 )
+from cogency_tui.providers.gemini_content import contents, system_field
 from cogency_tui.providers.http_provider import Opener
 from cogency_tui.providers.http_transport import Timeouts
 from cogency_tui.providers.surrogates import SurrogateJoiner

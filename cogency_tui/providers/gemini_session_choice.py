@@ -26,30 +26,30 @@ from cogency_tui.providers.gemini_interactions import interaction_sessions
 from cogency_tui.providers.gemini_live import live_sessions
 from cogency_tui.providers.http_provider import Opener
 from cogency_tui.providers.http_transport import Timeouts, Wait
+from cogency_tui.providers.models import ModelFacts
 
 
 def gemini_sessions(
     endpoint: Endpoint,
     timeouts: Timeouts | None = None,
     *,
-    live: bool,
+    facts: ModelFacts,
     version: str = VERSION,
-    thoughts: bool = False,
     wait: Wait = asyncio.sleep,
     jitter: Callable[[], float] = random.random,
 ) -> Opener:
-    """Return a function that opens sessions with one model. `live` marks a model that is known to write
-    text over Live; the rest as for `interaction_sessions`."""
+    """Return a function that opens sessions with one model, as `interaction_sessions`. Native calls are made
+    over Interactions only."""
     interactions = interaction_sessions(
-        endpoint, timeouts, version=version, thoughts=thoughts, wait=wait, jitter=jitter
+        endpoint, timeouts, facts=facts, version=version, wait=wait, jitter=jitter
     )
-    if not live:
+    if not facts.live_text:
         return interactions
     lives = live_sessions(endpoint, timeouts, version=version)
     refusals: list[SessionRefusedError] = []
 
     async def open_session(messages: Sequence[Message], options: Options = PLAIN) -> ProviderSession:
-        if refusals:
+        if refusals or options.tools:
             return await interactions(messages, options)
 
         async def turn(refusal: SessionRefusedError) -> ProviderSession:

@@ -26,7 +26,7 @@ from cogency_tui.providers.base import (
 )
 from cogency_tui.providers.ending_checks import check_ending
 from cogency_tui.providers.endpoint import Endpoint
-from cogency_tui.providers.failures import EFFORT, UnsupportedParameterError
+from cogency_tui.providers.failures import EFFORT, THINKING, UnsupportedParameterError
 from cogency_tui.providers.http_transport import HttpTransport, Timeouts, Wait, with_retries
 from cogency_tui.providers.models import ModelFacts
 from cogency_tui.providers.surrogates import SurrogateJoiner
@@ -64,10 +64,10 @@ class EndpointRequests:
         await self._transport.close()
 
     async def stream(
-        self, messages: Sequence[Message], options: Options = PLAIN
+        self, messages: Sequence[Message], options: Options = PLAIN, *, wrote: bool = False
     ) -> AsyncGenerator[Chunk, None]:
         """Request an answer, again for each optional parameter that the model turns out to refuse. Closing
-        the iterator early closes the response.
+        the iterator early closes the response. `wrote` marks the rest of an answer that has text already.
 
         Raises:
             ProviderError: the endpoint refused, failed or broke off.
@@ -85,13 +85,13 @@ class EndpointRequests:
                 if refusal.param in self._refused:
                     raise
                 self._refused.add(refusal.param)
-                if refusal.param == EFFORT:
+                if refusal.param in (EFFORT, THINKING) and options.effort is not None:
                     yield Notice(effort_refused(self._endpoint.model, options))
                 continue
             break
         yield answer.usage or _estimate(messages, answer.characters)
         reasoned = answer.characters > 0
-        check_ending(self._endpoint, answer.finish, wrote=answer.wrote, reasoned=reasoned)
+        check_ending(self._endpoint, answer.finish, wrote=wrote or answer.wrote, reasoned=reasoned)
 
 
 def effort_refused(model: str, options: Options) -> str:
@@ -124,6 +124,8 @@ class _Answer:
                 if reasoning := reasonings.feed(frame.reasoning):
                     self.characters += len(reasoning)
                     yield ReasoningDelta(reasoning)
+                for item in frame.before:
+                    yield item
                 if text := texts.feed(frame.text):
                     self._add(text)
                     yield TextDelta(text)

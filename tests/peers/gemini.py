@@ -7,12 +7,14 @@ handles and farewells; the errors in the shape that each of them has.
 import asyncio
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from urllib.parse import parse_qs
 
+from tests.peers.gemini_acts import Acts, text_of
+from tests.peers.gemini_contents import Signatures, context_of, end_of, parts_of, refuse_contents
 from tests.peers.gemini_interactions import Interactions, input_of, instruction_of, thought_tokens
-from tests.peers.gemini_live import Kept, LiveManners, LiveTalk, camel, system_of, turns_of
+from tests.peers.gemini_live import Kept, LiveManners, LiveTalk, camel, system_of
 from tests.peers.server import Context, Exchange, Fault, Peer, PeerSocket, Reply, Request, count
 
 _LIVE = re.compile(r"/ws/google\.ai\.generativelanguage\.v1(beta)?\.GenerativeService\.BidiGenerateContent")
@@ -24,7 +26,10 @@ _PAGE = "<!DOCTYPE html><html lang=en><title>Error 404 (Not Found)!!1</title></h
 class GeminiPeer(Peer):
     """`POST /v1beta/models/{model}:streamGenerateContent`, `POST /v1beta/interactions`, `GET /v1beta/models`
     and the Live WebSocket, as well as the same of `v1`. `live` are the manners of Live; interactions are
-    forgotten after `forgets_after` of them. `handed` is set when Live has given a handle."""
+    forgotten after `forgets_after` of them. `handed` is set when Live has given a handle.
+
+    `acts` are the answers that are more than text, one for each; None for one of `replies`. Their parts come
+    one by one, or `at_once`. A model of Gemini 3 or later wants its signatures back."""
 
     cache_step = 1
 
@@ -34,13 +39,18 @@ class GeminiPeer(Peer):
         *,
         live: LiveManners | None = None,
         forgets_after: int = 0,
+        acts: Iterable[Acts | None] = (),
+        at_once: bool = False,
         **options: Any,
     ) -> None:
         super().__init__(replies, **options)
         self.live = live or LiveManners()
         self.talks: dict[str, Kept] = {}
         self.handed = asyncio.Event()
+        self.at_once = at_once
+        self.signatures = Signatures(required=self.model.startswith(("gemini-3", "gemini-4")))
         self.interactions = Interactions(self, forgets_after)
+        self._acts = list(acts)
 
     def refuse(self, request: Request) -> tuple[int, str] | None:
         path, _, query = request.path.partition("?")
@@ -78,7 +88,7 @@ class GeminiPeer(Peer):
         body = request.body
         if "contents" in body:
             body = camel(body)
-            return system_of(body.get("systemInstruction")) + turns_of(body["contents"])
+            return system_of(body.get("systemInstruction")) + context_of(body["contents"])
         return self.interactions.context(body)
 
     def sent_tokens(self, request: Request) -> int:
@@ -92,6 +102,13 @@ class GeminiPeer(Peer):
             # Lines end as they do there; the server adds the last of them.
             return [f"data: {json.dumps(chunk)}\r\n\r" for chunk in self._chunks(request, exchange, fault)]
         return self.interactions.events(request, exchange, fault)
+
+    def next_acts(self, exchange: Exchange) -> Acts:
+        """What the next answer consists of, if it is more than text; its text is that of `exchange`."""
+        acts = self._acts.pop(0) if self._acts else None
+        if acts is not None:
+            exchange.text, exchange.pieces = text_of(acts), []
+        return acts or ()
 
     async def converse(self, socket: PeerSocket) -> None:
         await LiveTalk(self, socket).run()
@@ -129,36 +146,40 @@ class GeminiPeer(Peer):
         config = body.get("generationConfig", {})
         if "thinkingConfig" in config and "thinkingConfig" in self.refuses:
             return 400, error_body(400, "INVALID_ARGUMENT", f"Thinking is not enabled for {model}")
-        parts = [part for content in body.get("contents", ()) for part in content.get("parts", ())]
-        texts = [part.get("text") for part in parts]
-        roles = {content.get("role", "user") for content in body.get("contents", ())}
-        if not all(texts) or not texts or not roles <= {"user", "model"}:
-            return 400, error_body(400, "INVALID_ARGUMENT", "Request contains an invalid argument.")
-        return None
+        if "thinkingLevel" in config.get("thinkingConfig", {}) and "thinkingLevel" in self.refuses:
+            text = "Thinking level is not supported for this model."
+            return 400, error_body(400, "INVALID_ARGUMENT", text)
+        if "serviceTier" in body and "serviceTier" in self.refuses:
+            text = 'Invalid JSON payload received. Unknown name "serviceTier": Cannot find field.'
+            return 400, error_body(400, "INVALID_ARGUMENT", text)
+        problem = refuse_contents(body, self.signatures)
+        return (400, error_body(400, "INVALID_ARGUMENT", problem)) if problem else None
 
     # What is answered.
 
     def _chunks(self, request: Request, exchange: Exchange, fault: Fault) -> list[dict[str, Any]]:
         config = camel(request.body).get("generationConfig", {}).get("thinkingConfig", {})
         thought = fault.reasoning if config.get("includeThoughts") else ""
+        acts = self.next_acts(exchange)
         parts: list[dict[str, Any]] = [{"text": thought, "thought": True}] if thought else []
         parts += [{"text": piece} for piece in exchange.pieces]
+        parts += parts_of(acts, self.token, self.signatures)
         chunks: list[dict[str, Any]] = []
         written = 0
-        for part in parts:
-            written += 0 if part.get("thought") else len(part["text"])
-            chunks.append(self._chunk(exchange, fault, part, written))
+        for group in [parts] if self.at_once else [[part] for part in parts]:
+            written += sum(0 if part.get("thought") else len(part.get("text", "")) for part in group)
+            chunks.append(self._chunk(exchange, fault, group, written))
         if not fault.no_finish:
             reason = "STOP" if fault.finish == "stop" else fault.finish
-            chunks.append(self._chunk(exchange, fault, {"text": ""}, written) | {"responseId": "end"})
-            chunks[-1]["candidates"][0]["finishReason"] = reason
+            chunks.append(self._chunk(exchange, fault, [{"text": ""}], written) | {"responseId": "end"})
+            chunks[-1]["candidates"][0] |= {"finishReason": reason} | end_of(acts)
         return chunks
 
     def _chunk(
-        self, exchange: Exchange, fault: Fault, part: Mapping[str, Any], written: int
+        self, exchange: Exchange, fault: Fault, parts: Sequence[Mapping[str, Any]], written: int
     ) -> dict[str, Any]:
         chunk: dict[str, Any] = {
-            "candidates": [{"content": {"parts": [part], "role": "model"}, "index": 0}],
+            "candidates": [{"content": {"parts": list(parts), "role": "model"}, "index": 0}],
             "modelVersion": self.model,
             "responseId": f"resp-{len(self.exchanges)}",
         }

@@ -14,6 +14,7 @@ from google.genai import errors, types
 from google.genai.live import AsyncSession
 
 from tests.peers.gemini import GeminiPeer, error_body, exhausted
+from tests.peers.gemini_acts import Acts, Call, Pause, Said
 from tests.peers.gemini_live import LiveManners
 from tests.peers.server import Fault
 
@@ -131,6 +132,72 @@ async def test_models_are_listed() -> None:
     assert models[0].supported_actions == ["generateContent", "countTokens"]
 
 
+# Native calls, as the vendor's own chat returns them.
+
+READ = types.FunctionDeclaration(
+    name="read", parameters_json_schema={"type": "object", "properties": {"path": {"type": "string"}}}
+)
+NATIVE = types.GenerateContentConfig(
+    tools=[types.Tool(function_declarations=[READ])],
+    automatic_function_calling=types.AutomaticFunctionCallingConfig(disable=True),
+)
+CALLS: Acts = [
+    Said("Both."),
+    Call("read", {"path": "a"}, "fc-1", signature="c2lnMQ=="),
+    Call("read", {"path": "b"}, "fc-2"),
+]
+
+
+def results(calls: list[types.FunctionCall]) -> list[types.Part]:
+    responses = [
+        types.FunctionResponse(id=each.id, name=each.name, response={"output": "x"}) for each in calls
+    ]
+    return [types.Part(function_response=response) for response in responses]
+
+
+async def test_calls_and_their_results_are_complete_to_the_vendors_chat() -> None:
+    acts: list[Acts | None] = [CALLS, [Said("Done.", "c2lnMg==")], None]
+    async with GeminiPeer(acts=acts, model="gemini-4-test") as peer, client_of(peer) as client:
+        chats: Any = client.aio.chats
+        chat = chats.create(model=peer.model, config=NATIVE)
+        chunks = [chunk async for chunk in await chat.send_message_stream("Read both.")]
+        calls = [call for chunk in chunks for call in chunk.function_calls or ()]
+        assert [(call.id, call.name, call.args) for call in calls] == [
+            ("fc-1", "read", {"path": "a"}),
+            ("fc-2", "read", {"path": "b"}),
+        ]
+        chunks = [chunk async for chunk in await chat.send_message_stream(results(calls))]
+        assert told(chunks) == "Done."
+        chunks = [chunk async for chunk in await chat.send_message_stream("Thanks.")]
+        assert told(chunks) == "Hello."
+    assert len(peer.exchanges) == 3
+
+
+@pytest.mark.parametrize(
+    ("answered", "signature", "words"),
+    [
+        (0, b"sig", "number of function response parts"),
+        (2, b"sig", "number of function response parts"),
+        (1, None, "missing a thought_signature"),
+        (1, b"other", "Corrupted thought signature"),
+    ],
+)
+async def test_calls_without_a_result_or_a_signature_are_refused(
+    answered: int, signature: bytes | None, words: str
+) -> None:
+    call = types.FunctionCall(name="read", args={"path": "a"})
+    response = types.Part.from_function_response(name="read", response={"output": "x"})
+    history = [
+        types.UserContent("Read."),
+        types.ModelContent([types.Part(function_call=call, thought_signature=signature)]),
+        types.UserContent([response] * answered or "And?"),
+    ]
+    async with GeminiPeer(model="gemini-4-test") as peer:
+        peer.signatures.give("c2ln", {"functionCall": {"name": "read", "args": {"path": "a"}}})
+        with pytest.raises(errors.ClientError, match=words):
+            await generate(peer, history, model=peer.model)
+
+
 # Interactions.
 
 
@@ -200,6 +267,67 @@ async def test_steps_of_both_sides_can_be_given() -> None:
         events = await interact(peer, steps)
     assert heard(events) == "Four"
     assert [each["content"] for each in peer.exchanges[0].context] == ["One", "Two", "Three"]
+
+
+FUNCTION: dict[str, Any] = {
+    "type": "function",
+    "name": "read",
+    "parameters": {"type": "object", "properties": {}},
+}
+
+
+async def test_calls_and_thoughts_of_interactions_are_complete_to_the_vendors_client() -> None:
+    async with GeminiPeer(acts=[CALLS, None, None], model="gemini-4-test") as peer:
+        events = await interact(peer, tools=[FUNCTION])
+        started = [event.step for event in events if event.event_type == "step.start"]
+        assert [step.type for step in started] == [
+            "model_output",
+            "thought",
+            "function_call",
+            "function_call",
+        ]
+        deltas = [event.delta for event in events if event.event_type == "step.delta"]
+        pieces = [delta.arguments for delta in deltas if delta.type == "arguments_delta"]
+        assert "".join(pieces) == '{"path": "a"}{"path": "b"}'
+        assert [delta.signature for delta in deltas if delta.type == "thought_signature"] == ["c2lnMQ=="]
+        ended = events[-1].interaction
+        assert ended.status == "requires_action"
+        results = [
+            {"type": "function_result", "call_id": each, "name": "read", "result": "x"}
+            for each in ("fc-1", "fc-2")
+        ]
+        with pytest.raises(Exception, match="function_result is missing") as caught:
+            await interact(peer, results[:1], tools=[FUNCTION], previous_interaction_id=ended.id)
+        assert type(caught.value).__name__ == "BadRequestError"
+        events = await interact(peer, results, tools=[FUNCTION], previous_interaction_id=ended.id)
+        assert heard(events) == "Hello."
+
+
+async def test_steps_of_a_model_need_their_signatures() -> None:
+    call: dict[str, Any] = {"type": "function_call", "id": "fc-1", "name": "read", "arguments": {}}
+    steps: list[dict[str, Any]] = [
+        {"type": "user_input", "content": [{"type": "text", "text": "Read."}]},
+        call,
+        {"type": "function_result", "call_id": "fc-1", "name": "read", "result": "x"},
+    ]
+    async with GeminiPeer(model="gemini-4-test") as peer:
+        with pytest.raises(Exception, match="missing a thought_signature"):
+            await interact(peer, steps)
+        steps.insert(1, {"type": "thought", "signature": "bm9uZQ=="})
+        with pytest.raises(Exception, match="Corrupted thought signature"):
+            await interact(peer, steps)
+
+
+async def test_the_vendors_client_continues_an_answer_of_pieces() -> None:
+    acts: Acts = [Said("One, "), Pause(), Said("two, "), Pause(), Said("three.")]
+    async with GeminiPeer(acts=[acts], token=100) as peer:
+        events = await interact(peer)
+    assert heard(events) == "One, two, three."
+    assert [request.body.get("continuation_token") for request in peer.requests] == [
+        None,
+        "t-v1_00000001",
+        "t-v1_00000002",
+    ]
 
 
 async def test_a_wrong_key_is_refused_for_interactions_too() -> None:

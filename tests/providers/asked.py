@@ -175,7 +175,7 @@ GEMINI = Vendor(
     "gemini",
     "GEMINI_API_KEY",
     GeminiPeer,
-    partial(GeminiWire, thoughts=True),
+    partial(GeminiWire, facts=ModelFacts(reasoning=True)),
     opening=0,
     busy=error_body(503, "UNAVAILABLE", "The model is overloaded."),
     limit="MAX_TOKENS",

@@ -23,6 +23,7 @@ from cogency_tui.protocol.messages import Message
 from cogency_tui.providers.base import ReasoningDelta, Retrying, Usage
 from cogency_tui.providers.gemini_interactions import interaction_sessions
 from cogency_tui.providers.http_transport import Timeouts
+from cogency_tui.providers.models import ModelFacts
 from tests.peers.gemini import GeminiPeer, error_body, exhausted
 from tests.peers.server import Fault
 from tests.providers.asked import SHORT
@@ -44,7 +45,9 @@ async def open_talk(
         waits.append(seconds)
 
     endpoint = endpoint_of(peer, model)
-    opener = interaction_sessions(endpoint, timeouts, thoughts=True, wait=wait, jitter=lambda: 0.0)
+    opener = interaction_sessions(
+        endpoint, timeouts, facts=ModelFacts(reasoning=True), wait=wait, jitter=lambda: 0.0
+    )
     return Talk(await opener(seed), waits)
 
 

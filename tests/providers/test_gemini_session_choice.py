@@ -3,11 +3,15 @@
 import pytest
 
 from cogency_tui.errors import AuthenticationError, SessionRefusedError
+from cogency_tui.providers.base import CallDelta
 from cogency_tui.providers.gemini_session_choice import gemini_sessions
 from cogency_tui.providers.http_provider import Opener
+from cogency_tui.providers.models import ModelFacts
 from tests.peers.gemini import GeminiPeer
+from tests.peers.gemini_acts import Call
 from tests.peers.gemini_live import LiveManners
 from tests.peers.server import Fault
+from tests.providers.gemini_native import TOOLS
 from tests.providers.gemini_talk import QUICK, SYSTEM, Talk, contexts, endpoint_of, said, user
 
 
@@ -15,7 +19,9 @@ def opener_of(peer: GeminiPeer, *, live: bool) -> Opener:
     async def wait(_seconds: float) -> None:
         return
 
-    return gemini_sessions(endpoint_of(peer), QUICK, live=live, wait=wait, jitter=lambda: 0.0)
+    return gemini_sessions(
+        endpoint_of(peer), QUICK, facts=ModelFacts(live_text=live), wait=wait, jitter=lambda: 0.0
+    )
 
 
 async def test_a_model_that_is_not_known_to_write_over_live_has_interactions() -> None:
@@ -37,6 +43,16 @@ async def test_a_model_that_writes_over_live_stays_there() -> None:
         assert not talk.notices
         await talk.close()
     assert len(peer.requests) == 1
+
+
+async def test_native_calls_are_made_over_interactions() -> None:
+    async with GeminiPeer(["One."], acts=[[Call("list", {}, "ab12")]]) as peer:
+        talk = Talk(await opener_of(peer, live=True)([SYSTEM], TOOLS))
+        await talk.ask(user("1?"))
+        assert CallDelta(0, "ab12", "list") in talk.chunks
+        assert not talk.notices
+        await talk.close()
+    assert not peer.sockets
 
 
 @pytest.mark.parametrize("late", [False, True])

@@ -21,15 +21,18 @@ from cogency_tui.protocol.messages import Message
 from cogency_tui.providers import failures
 from cogency_tui.providers.base import Usage
 from cogency_tui.providers.endpoint import Endpoint
-from cogency_tui.providers.failures import THINKING, UnsupportedParameterError
+from cogency_tui.providers.failures import EFFORT, SIGNATURES, THINKING, TIER, UnsupportedParameterError
 from cogency_tui.providers.gemini import GeminiWire
-from cogency_tui.providers.gemini_interactions import InteractionsReader, InteractionsWire
+from cogency_tui.providers.gemini_interactions import InteractionsWire
+from cogency_tui.providers.gemini_interactions_reader import InteractionsReader
 from cogency_tui.providers.gemini_live import live_url
+from cogency_tui.providers.models import ModelFacts
 from tests.cases import cases
 from tests.peers.gemini import error_body, exhausted
 
 ENDPOINT = Endpoint("gemini", "https://api.example", "some-model", "GEMINI_API_KEY", "secret-key")
-WIRE = GeminiWire(ENDPOINT, thoughts=True)
+REASONS = ModelFacts(reasoning=True)
+WIRE = GeminiWire(ENDPOINT, REASONS)
 SYSTEM: Message = {"role": "system", "content": "Be brief."}
 ASKED: Message = {"role": "user", "content": "Hi."}
 SAID: Message = {"role": "assistant", "content": "Hello."}
@@ -140,7 +143,7 @@ def chunk(*parts: dict[str, Any], **candidate: object) -> str:
     ],
 )
 def test_parts_of_all_kinds_are_read(data: str, text: str, reasoning: str) -> None:
-    read = WIRE.read("message", data)
+    read = WIRE.reader().read("message", data)
     assert (read.text, read.reasoning) == (text, reasoning)
 
 
@@ -161,7 +164,7 @@ def test_parts_of_all_kinds_are_read(data: str, text: str, reasoning: str) -> No
     ],
 )
 def test_reasons_to_stop_are_read(reason: str | None, finish: str) -> None:
-    assert WIRE.read("message", chunk(finishReason=reason)).finish == finish
+    assert WIRE.reader().read("message", chunk(finishReason=reason)).finish == finish
 
 
 def test_a_call_of_a_tool_that_is_not_there_is_an_error_with_the_vendors_words() -> None:
@@ -169,17 +172,17 @@ def test_a_call_of_a_tool_that_is_not_there_is_an_error_with_the_vendors_words()
     with pytest.raises(
         ProviderProtocolError, match=r"MALFORMED_FUNCTION_CALL: Malformed function call: read"
     ):
-        WIRE.read("message", data)
+        WIRE.reader().read("message", data)
 
 
 def test_a_question_that_is_blocked_is_the_filters() -> None:
     data = (
         '{"promptFeedback": {"blockReason": "PROHIBITED_CONTENT"}, "usageMetadata": {"promptTokenCount": 4}}'
     )
-    read = WIRE.read("message", data)
+    read = WIRE.reader().read("message", data)
     assert (read.finish, read.usage) == ("filter", Usage(4, 0, 0))
     allowed = '{"promptFeedback": {"safetyRatings": []}, "candidates": [{"finishReason": "STOP"}]}'
-    assert WIRE.read("message", allowed).finish == "stop"
+    assert WIRE.reader().read("message", allowed).finish == "stop"
 
 
 @cases(
@@ -202,22 +205,22 @@ def test_a_question_that_is_blocked_is_the_filters() -> None:
     ],
 )
 def test_usage_counts_thoughts_as_output(counts: object, usage: Usage | None) -> None:
-    assert WIRE.read("message", json.dumps({"usageMetadata": counts})).usage == usage
+    assert WIRE.reader().read("message", json.dumps({"usageMetadata": counts})).usage == usage
 
 
 @cases("data", ["not json", '"x"', "[]", "[1]", "{", '{"candidates": 1}', "[" * 100_000])
 def test_what_is_no_chunk_is_an_error_that_shows_it(data: str) -> None:
     with pytest.raises(ProviderProtocolError) as caught:
-        WIRE.read("message", data)
+        WIRE.reader().read("message", data)
     assert data[:20] in str(caught.value)
 
 
 @pytest.mark.parametrize("wrapped", ["%s", "[%s]"])
 def test_errors_in_mid_stream_are_mapped(wrapped: str) -> None:
     with pytest.raises(OverloadedError, match="overloaded"):
-        WIRE.read("message", wrapped % error_body(503, "UNAVAILABLE", "The model is overloaded."))
+        WIRE.reader().read("message", wrapped % error_body(503, "UNAVAILABLE", "The model is overloaded."))
     with pytest.raises(RateLimitError) as caught:
-        WIRE.read("message", wrapped % exhausted(13.5))
+        WIRE.reader().read("message", wrapped % exhausted(13.5))
     assert caught.value.retry_after == 13.5
 
 
@@ -298,11 +301,39 @@ def test_a_model_that_does_not_think_can_do_without(words: str) -> None:
     assert error.param == THINKING
 
 
+@cases(
+    ("words", "param"),
+    [
+        ("Thinking level is not supported for this model.", EFFORT),
+        ("Thinking level MINIMAL is not supported for this model. Please retry with other level.", EFFORT),
+        (
+            "Invalid value at 'generation_config.thinking_config.thinking_level' (TYPE_ENUM), \"ultra\"",
+            EFFORT,
+        ),
+        ("The thinking budget 0 is invalid. Please choose a value between 128 and 32768.", EFFORT),
+        ('Invalid JSON payload received. Unknown name "serviceTier": Cannot find field.', TIER),
+        ("Unknown parameter 'service_tier'.", TIER),
+        ("Corrupted thought signature.", SIGNATURES),
+        ("Invalid thought_signature in content 3.", SIGNATURES),
+    ],
+)
+def test_a_refused_setting_or_signature_can_be_left_out(words: str, param: str) -> None:
+    error = failures.from_status(ENDPOINT, 400, {}, error_body(400, "INVALID_ARGUMENT", words))
+    assert isinstance(error, UnsupportedParameterError)
+    assert error.param == param
+
+
+def test_a_missing_signature_is_no_refusal_of_signatures() -> None:
+    words = "Function call is missing a thought_signature in functionCall parts."
+    error = failures.from_status(ENDPOINT, 400, {}, error_body(400, "INVALID_ARGUMENT", words))
+    assert type(error) is BadRequestError
+
+
 # Interactions.
 
 
 def test_an_interaction_brings_steps_and_names_the_last_one() -> None:
-    wire = InteractionsWire(Endpoint("gemini", "https://g.example", "models/m"), thoughts=True)
+    wire = InteractionsWire(Endpoint("gemini", "https://g.example", "models/m"), REASONS)
     body = json.loads(wire.encode([SYSTEM, ASKED, SAID, ASKED], []))
     assert body == {
         "model": "m",
@@ -379,7 +410,7 @@ def test_the_name_of_an_event_may_stand_outside_of_it() -> None:
         ("requires_continuation", "length", ""),
         ("budget_exceeded", "length", ""),
         ("cancelled", "other", ""),
-        ("requires_action", "other", ""),
+        ("requires_action", "stop", "v1_1"),
     ],
 )
 def test_only_a_completed_interaction_is_gone_on_from(status: str, finish: str, completed: str) -> None:

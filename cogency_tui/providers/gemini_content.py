@@ -1,0 +1,224 @@
+"""The contents of Gemini's requests: messages as turns of parts, with each signature on its own part.
+
+A signature is the model's reasoning, encrypted. It belongs to the part that it came on: the first call of a
+step, or a text, which is empty where the stream had ended. As an item of reasoning it comes directly before
+its call, or directly after its text, of which `length` characters have it:
+
+    {"thoughtSignature": "…", "of": "call"}
+    {"thoughtSignature": "…", "of": "text", "length": 12}
+    {"thoughtSignature": "…", "of": "thought", "text": "the summary that has it"}
+
+The steps of Interactions are understood too, because both have the history of one conversation.
+"""
+
+import base64
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias, cast
+
+import msgspec
+
+from cogency_tui.protocol.messages import CallPart, ImagePart, Message, Part, ResultPart, ToolSpec, parts_of
+from cogency_tui.providers.base import PLAIN, Options
+from cogency_tui.providers.surrogates import whole_text
+from cogency_tui.providers.wire_protocol import count_of, table, text_of
+
+JsonObject: TypeAlias = dict[str, Any]
+
+IMAGES = frozenset({"image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"})
+"""Media types of images that the vendor takes."""
+
+UNCHECKED = "skip_thought_signature_validator"
+"""The vendor's signature for a call that another model made, or whose signature is lost."""
+
+
+def system_field(messages: Sequence[Message]) -> JsonObject:
+    """Return the system prompt as a field of a request; none where there is no prompt."""
+    parts = [{"text": whole_text(each["content"])} for each in messages if each["role"] == "system"]
+    return {"systemInstruction": {"parts": parts}} if parts else {}
+
+
+def tools_field(tools: Iterable[ToolSpec]) -> JsonObject:
+    """Return the tools as a field of a request; none where there are no tools."""
+    declarations = [
+        {
+            "name": tool["name"],
+            "description": whole_text(tool["description"]),
+            "parametersJsonSchema": tool["parameters"],
+        }
+        for tool in tools
+    ]
+    return {"tools": [{"functionDeclarations": declarations}]} if declarations else {}
+
+
+def contents(
+    messages: Sequence[Message], options: Options = PLAIN, *, signs: bool = False, checked: bool = False
+) -> list[JsonObject]:
+    """Convert the messages except the system prompt, user and model alternating. Empty text is left out,
+    because the endpoint refuses it. Without tools, calls and their results become text.
+
+    With `signs`, signatures are returned. `checked` marks a model that refuses a step without one.
+    """
+    turns: list[JsonObject] = []
+    for message in messages:
+        if message["role"] == "system":
+            continue
+        role = "model" if message["role"] == "assistant" else "user"
+        parts = (
+            _model_parts(message, options, signs) if role == "model" else _user_parts(message, options, turns)
+        )
+        if turns and turns[-1]["role"] == role:
+            turns[-1]["parts"] += parts
+        elif parts:
+            turns.append({"role": role, "parts": parts})
+    if checked:
+        for turn in turns:
+            _sign_first_call(turn["parts"])
+    return turns
+
+
+def arguments_of(call: CallPart) -> JsonObject:
+    """Parse the arguments of a call. The vendor takes an object only, so others are put into one."""
+    text = whole_text(call["arguments"])
+    try:
+        value: object = msgspec.json.decode(text.strip() or "{}")
+    except (ValueError, RecursionError):
+        value = None
+    return cast("JsonObject", value) if isinstance(value, dict) else {"malformed": text}
+
+
+def call_text(call: CallPart) -> str:
+    """Render a call for a request without tools."""
+    return f"[call of {call['name']}: {whole_text(call['arguments']) or '{}'}]"
+
+
+def result_text(result: ResultPart) -> str:
+    """Render a result whose call is not in the request."""
+    failed = ", failed" if result["error"] else ""
+    return f"[result of {result['name']}{failed}]\n{whole_text(result['text'])}"
+
+
+def image_data(image: ImagePart, options: Options) -> str:
+    """Return the content of an image in base64; empty where it cannot be sent."""
+    if options.read_image is None or image["media_type"] not in IMAGES:
+        return ""
+    return base64.b64encode(options.read_image(image["digest"])).decode("ascii")
+
+
+def image_text(image: ImagePart) -> str:
+    """Return the text that stands for an image that cannot be sent."""
+    return f"[image {image['media_type']} {image['width']}×{image['height']}]"
+
+
+def results_first(parts: Sequence[Part]) -> list[Part]:
+    """Order the parts of a user's message as the vendor requires."""
+    return sorted(parts, key=lambda part: part["type"] != "result")
+
+
+@dataclass(slots=True)
+class _Answer:
+    """The parts of one answer, with the signature for the next of them: for a call, or `for_text` as well."""
+
+    parts: list[JsonObject] = field(default_factory=list[JsonObject])
+    _signature: str = ""
+    _for_text: bool = False
+
+    def add_text(self, text: str) -> None:
+        """Append text, unless it is empty."""
+        if not text:
+            return
+        self._append({"text": text}, signed=self._for_text)
+
+    def add_call(self, call: CallPart) -> None:
+        """Append a call."""
+        function = {"id": call["id"], "name": call["name"], "args": arguments_of(call)}
+        self._append({"functionCall": function}, signed=True)
+
+    def add_reasoning(self, item: Mapping[str, Any]) -> None:
+        """Put the signature of an item on its part, or keep it for the next."""
+        if item.get("type") == "thought":
+            self._signature, self._for_text = text_of(item.get("signature")), True
+        elif item.get("of") == "call":
+            self._signature, self._for_text = text_of(item.get("thoughtSignature")), False
+        elif signature := text_of(item.get("thoughtSignature")):
+            self._sign_last(signature, item)
+
+    def _append(self, part: JsonObject, *, signed: bool) -> None:
+        if signed and self._signature:
+            part["thoughtSignature"] = self._signature
+        self._signature = ""
+        self.parts.append(part)
+
+    def _sign_last(self, signature: str, item: Mapping[str, Any]) -> None:
+        if item.get("of") == "thought":
+            self.parts.append({"text": text_of(item.get("text")), "thought": True})
+        else:
+            self._split_off(count_of(item.get("length")) or 0)
+        self.parts[-1]["thoughtSignature"] = signature
+
+    def _split_off(self, length: int) -> None:
+        """Make the last characters of the text, so many, a part of their own; an empty one without text."""
+        last = self.parts[-1] if self.parts else {}
+        if not length or "text" not in last or "thoughtSignature" in last:
+            self.parts.append({"text": ""})
+        elif head := last["text"][:-length]:
+            self.parts.append({"text": last["text"][-length:]})
+            last["text"] = head
+
+
+def _model_parts(message: Message, options: Options, signs: bool) -> list[JsonObject]:
+    answer = _Answer()
+    for part in parts_of(message):
+        if part["type"] == "reasoning":
+            if signs:
+                answer.add_reasoning(part["item"])
+        elif part["type"] == "call" and options.tools:
+            answer.add_call(part)
+        else:
+            answer.add_text(_text(part))
+    return answer.parts
+
+
+def _user_parts(message: Message, options: Options, turns: Sequence[JsonObject]) -> list[JsonObject]:
+    called = _called(turns) if options.tools else set[str]()
+    parts = (_user_part(part, options, called) for part in results_first(parts_of(message)))
+    return [part for part in parts if part.get("text", True)]
+
+
+def _user_part(part: Part, options: Options, called: Collection[str]) -> JsonObject:
+    if part["type"] == "result" and part["id"] in called:
+        response = {"error" if part["error"] else "output": whole_text(part["text"])}
+        return {"functionResponse": {"id": part["id"], "name": part["name"], "response": response}}
+    if part["type"] == "image" and (data := image_data(part, options)):
+        return {"inlineData": {"mimeType": part["media_type"], "data": data}}
+    return {"text": _text(part)}
+
+
+def _text(part: Part) -> str:
+    """Return a part as text."""
+    if part["type"] == "call":
+        return call_text(part)
+    if part["type"] == "result":
+        return result_text(part)
+    if part["type"] == "image":
+        return image_text(part)
+    return whole_text(part["text"]) if part["type"] == "text" else ""
+
+
+def _called(turns: Sequence[JsonObject]) -> set[str]:
+    """Return the ids of the calls in the last turn, whose results are due."""
+    last = turns[-1] if turns else {}
+    calls = [table(part.get("functionCall")) for part in last.get("parts", ())]
+    return {call["id"] for call in calls if call}
+
+
+def _sign_first_call(parts: Iterable[JsonObject]) -> None:
+    first = next((part for part in parts if "functionCall" in part), None)
+    if first is not None:
+        first.setdefault("thoughtSignature", UNCHECKED)
+
+
+def json_text(value: object) -> str:
+    """Render the arguments of a call as JSON text; empty where it has none."""
+    return json.dumps(value, ensure_ascii=False) if value else ""
