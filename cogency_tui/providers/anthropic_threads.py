@@ -140,7 +140,8 @@ def thread_sessions(
     timeouts: Timeouts | None = None,
     *,
     own: bool = False,
-    clock: Callable[[], float] = time.monotonic,
+    # Goes on while the machine sleeps.
+    clock: Callable[[], float] = time.time,
     wait: Wait = asyncio.sleep,
     jitter: Callable[[], float] = random.random,
 ) -> Opener:

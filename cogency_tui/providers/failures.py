@@ -56,7 +56,8 @@ _BAD_KEY = re.compile(
 )
 _MODEL = re.compile(r"\bmodel\b|model_not_found|(?<!/)\bmodels/\S+ is not found", re.IGNORECASE)
 _REFUSAL = re.compile(
-    r"unsupported|not supported|unknown|unrecogni[sz]ed|unexpected|not permitted|not allowed|invalid",
+    r"unsupported|not supported|unknown|unrecogni[sz]ed|unexpected|not permitted|not allowed|invalid"
+    r"|not a valid",
     re.IGNORECASE,
 )
 _NO_THINKING = re.compile(
@@ -67,6 +68,7 @@ _NO_THINKING = re.compile(
 _NO_EFFORT = re.compile(r"not support\w* (the )?[\"'`]?effort", re.IGNORECASE)
 _NO_RETURNED_THINKING = re.compile(r"messages\.\d+\.content\.\d+\b.*\bthinking\b", re.IGNORECASE | re.DOTALL)
 """Anthropic's refusal of a signature, or of changes to thinking or before it."""
+_NO_EAGER_INPUT = re.compile(r"\beager_input_streaming\b")
 _EVENT_DATA = re.compile(r"^data: ?(\{.+)$", re.MULTILINE)
 _HTML = re.compile(r"\s*(<!doctype html|<html|<head|<body)", re.IGNORECASE)
 EFFORT = "effort"
@@ -78,6 +80,9 @@ THINKING = "thinking"
 RETURNED_THINKING = "returned thinking"
 """Name of the thinking of earlier answers in a request, for a refusal: what precedes it may have changed."""
 
+EAGER_INPUT = "eager_input_streaming"
+"""Name of the field of tools by which the arguments of their calls arrive as they are written."""
+
 _OPTIONAL: Mapping[str, str] = {
     "stream_options": "stream_options",
     "reasoning_effort": EFFORT,
@@ -85,6 +90,8 @@ _OPTIONAL: Mapping[str, str] = {
     "reasoning": "reasoning",
     "diagnostics": "diagnostics",
     "prompt_cache_options": "prompt_cache_options",
+    "anthropic-version": "anthropic-version",
+    "anthropic-beta": "anthropic-beta",
     "service_tier": "service_tier",
     "output_config": EFFORT,
     "thinking": THINKING,
@@ -96,6 +103,7 @@ _REFUSALS = (
     (_NO_THINKING, THINKING),
     (_NO_RETURNED_THINKING, RETURNED_THINKING),
     (_NO_EFFORT, EFFORT),
+    (_NO_EAGER_INPUT, EAGER_INPUT),
 )
 """Refusals that do not name their parameter."""
 

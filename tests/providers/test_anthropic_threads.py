@@ -81,8 +81,10 @@ async def threaded(peer: AnthropicPeer) -> AsyncGenerator[Threaded]:
     sessions = thread_sessions(endpoint, FACTS, own=True, clock=clock, wait=wait, jitter=lambda: 0.0)
     wire = AnthropicWire(endpoint, FACTS, own=True)
     provider = HttpProvider(endpoint, wire, sessions=sessions, native=True, facts=FACTS, wait=wait)
-    yield Threaded(provider, clock, waits)
-    await provider.close()
+    try:
+        yield Threaded(provider, clock, waits)
+    finally:
+        await provider.close()
     for request in peer.requests:
         check_types(request.body)
 
