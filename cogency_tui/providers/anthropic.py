@@ -68,8 +68,7 @@ class AnthropicWire:
         and an assistant's message at either end of the history."""
         refused = set(refused)
         history = Arrangement(options, thinks=failures.RETURNED_THINKING not in refused)
-        history.add(messages)
-        history.complete()
+        history.arrange(messages)
         # The last request ended with the user's turn before the last one, so the cache has an entry there.
         # From each mark, the vendor looks at 20 blocks back, and at the next mark then.
         for turn in [turn for turn in history.turns if turn.role == "user"][-2:]:
