@@ -23,6 +23,9 @@ _VERSION = "2026-10-21"
 _OLD_VERSION = "2023-06-01"
 """Version that every server of this wire accepts. The fields that are sent and read here are the same."""
 
+_VERSION_HEADER = "anthropic-version"
+_BETA_HEADER = "anthropic-beta"
+
 _MOST_MODELS = 1000
 """Models on a page of the list; 20 by default."""
 
@@ -46,6 +49,9 @@ class AnthropicWire:
         root = "" if endpoint.base_url.rstrip("/").endswith("/v1") else "/v1"
         self.path = f"{root}/messages"
         self.models_path = f"{root}/models?limit={_MOST_MODELS}"
+        key = {"x-api-key": endpoint.key} if endpoint.key else {}
+        betas = {_BETA_HEADER: ",".join(self.betas)} if self.betas else {}
+        self._headers = {_VERSION_HEADER: _VERSION if own else _OLD_VERSION} | betas | key
 
     @property
     def betas(self) -> list[str]:
@@ -53,18 +59,16 @@ class AnthropicWire:
         return self._thinking.betas
 
     def headers(self) -> Mapping[str, str]:
-        """Return the key, the version of the protocol, and its features in beta."""
-        key = {"x-api-key": self._endpoint.key} if self._endpoint.key else {}
-        betas = {"anthropic-beta": ",".join(self.betas)} if self.betas else {}
-        return {"anthropic-version": _VERSION if self._own else _OLD_VERSION} | betas | key
+        """Return the key, the version of the protocol, and its features in beta. The mapping changes once the
+        endpoint has refused one of them."""
+        return self._headers
 
     def encode(self, messages: Sequence[Message], refused: Iterable[str], options: Options = PLAIN) -> bytes:
         """Encode the body of a request, without what the vendor would refuse: messages of white space only,
         and an assistant's message at either end of the history."""
         refused = set(refused)
         history = Arrangement(options, thinks=failures.RETURNED_THINKING not in refused)
-        history.add(messages)
-        history.complete()
+        history.arrange(messages)
         # The last request ended with the user's turn before the last one, so the cache has an entry there.
         # From each mark, the vendor looks at 20 blocks back, and at the next mark then.
         for turn in [turn for turn in history.turns if turn.role == "user"][-2:]:
@@ -79,11 +83,12 @@ class AnthropicWire:
             "stream": True,
         }
         body |= self._optional(history, options)
+        self._withdraw(refused, body)
         if history.system:
             mark(history.system[-1])
             body["system"] = history.system
         if options.tools:
-            body["tools"] = self._tools(options.tools)
+            body["tools"] = _tools(options.tools, eager=self._own and failures.EAGER_INPUT not in refused)
         body["messages"] = [{"role": turn.role, "content": turn.blocks} for turn in history.turns]
         for param in refused:
             body.pop(_FIELDS.get(param, param), None)
@@ -108,16 +113,25 @@ class AnthropicWire:
             fields["service_tier"] = options.tier
         return fields
 
-    def _tools(self, specs: Iterable[ToolSpec]) -> list[Block]:
-        # Otherwise the vendor holds the arguments of a call back until each is complete: a whole file.
-        eager = {"eager_input_streaming": True} if self._own else {}
-        tools: list[Block] = [
-            {"name": spec["name"], "description": spec["description"], "input_schema": spec["parameters"]}
-            | eager
-            for spec in specs
-        ]
-        mark(tools[-1])
-        return tools
+    def _withdraw(self, refused: Collection[str], body: dict[str, Any]) -> None:
+        """Leave out the headers that were refused, and what needs them."""
+        if _VERSION_HEADER in refused:
+            self._headers[_VERSION_HEADER] = _OLD_VERSION
+        if _BETA_HEADER in refused:
+            self._headers.pop(_BETA_HEADER, None)
+            body.get("thinking", {}).pop("block_binding", None)
+
+
+def _tools(specs: Iterable[ToolSpec], *, eager: bool) -> list[Block]:
+    """Convert tools. Without `eager`, the vendor holds each argument of a call back until it is complete:
+    a whole file."""
+    extra = {failures.EAGER_INPUT: True} if eager else {}
+    tools: list[Block] = [
+        {"name": spec["name"], "description": spec["description"], "input_schema": spec["parameters"]} | extra
+        for spec in specs
+    ]
+    mark(tools[-1])
+    return tools
 
 
 def _acts_unthinking(turns: Sequence[Turn]) -> bool:

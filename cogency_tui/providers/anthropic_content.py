@@ -57,14 +57,11 @@ class Arrangement:
     system: list[Block] = field(default_factory=list[Block])
     turns: list[Turn] = field(default_factory=list[Turn])
 
-    def add(self, messages: Iterable[Message]) -> None:
-        """Append `messages`."""
+    def arrange(self, messages: Iterable[Message]) -> None:
+        """Arrange `messages`, without an assistant's turn at the end. The vendor no longer accepts one, which
+        was to be continued: the model answers the user's turn before it again."""
         for message in messages:
             self._add(message)
-
-    def complete(self) -> None:
-        """Remove an assistant's turn at the end. The vendor no longer accepts one, which was to be continued:
-        the model answers the user's turn before it again."""
         if self.turns and self.turns[-1].role == "assistant":
             self.turns.pop()
 

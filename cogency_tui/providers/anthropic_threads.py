@@ -14,8 +14,9 @@ import json
 import random
 import re
 import time
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from contextlib import aclosing
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -67,6 +68,7 @@ class ThreadWire(AnthropicWire):
         self.previous = ""
         self.held = 0
         self.answer = MessagesReader(endpoint)
+        self._thought = False
 
     @property
     def betas(self) -> list[str]:
@@ -78,36 +80,40 @@ class ThreadWire(AnthropicWire):
         refused = set(refused)
         thinks = failures.RETURNED_THINKING not in refused
         history = Arrangement(options, thinks=thinks, continued=bool(self.previous))
-        history.add(messages)
-        history.complete()
+        history.arrange(messages)
         self._mark(history)
         if self.previous and options.previous is not None:
             options = replace(options, previous=self.previous)
         body = self.body(history, refused, options)
-        if self.previous:
-            body = {name: value for name, value in body.items() if name not in ("system", "tools")}
-        elif "system" in body and "tools" in body:
+        return json.dumps(self._continuing(body) if self.previous else self._creating(body)).encode()
+
+    def _creating(self, body: dict[str, Any]) -> dict[str, Any]:
+        self._thought = "thinking" in body
+        if "system" in body and "tools" in body:
             # Three marks are free in a thread, and that of the system prompt covers the tools before it.
             del body["tools"][-1]["cache_control"]
-        return json.dumps(body | {"thread": self._thread()}).encode()
+        return body | {"thread": {"type": "create"}}
+
+    def _continuing(self, body: dict[str, Any]) -> dict[str, Any]:
+        # A thread keeps the settings of its first request.
+        kept = ("system", "tools") if self._thought else ("system", "tools", "thinking")
+        thread = {"type": "continue", "previous_message_id": self.previous}
+        return {name: value for name, value in body.items() if name not in kept} | {"thread": thread}
 
     def _mark(self, history: Arrangement) -> None:
         """Mark the last block for the cache, and the first of a long turn: the vendor looks for the entry of
         the turn before from each mark 20 blocks back, the calls among them."""
-        blocks = history.turns[-1].blocks if history.turns else []
-        for at in (0, -1) if self.previous and len(blocks) > _LONG_TURN else (-1,):
-            if blocks:
-                mark(blocks[at])
+        if not history.turns:
+            return
+        blocks = history.turns[-1].blocks
+        mark(blocks[-1])
+        if self.previous and len(blocks) > _LONG_TURN:
+            mark(blocks[0])
 
     def reader(self) -> MessagesReader:
         """Create a reader, which checks that the endpoint knows the thread."""
         self.answer = _ThreadReader(self._endpoint, held=self.held, names_answers=self._own)
         return self.answer
-
-    def _thread(self) -> Mapping[str, str]:
-        if not self.previous:
-            return {"type": "create"}
-        return {"type": "continue", "previous_message_id": self.previous}
 
 
 class _ThreadReader(MessagesReader):
@@ -140,7 +146,8 @@ def thread_sessions(
     timeouts: Timeouts | None = None,
     *,
     own: bool = False,
-    clock: Callable[[], float] = time.monotonic,
+    # Goes on while the machine sleeps.
+    clock: Callable[[], float] = time.time,
     wait: Wait = asyncio.sleep,
     jitter: Callable[[], float] = random.random,
 ) -> Opener:

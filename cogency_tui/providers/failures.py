@@ -57,7 +57,7 @@ _BAD_KEY = re.compile(
 _MODEL = re.compile(r"\bmodel\b|model_not_found|(?<!/)\bmodels/\S+ is not found", re.IGNORECASE)
 _REFUSAL = re.compile(
     r"unsupported|not supported|unknown|unrecogni[sz]ed|unexpected|not permitted|not allowed|invalid"
-    r"|input should be",
+    r"|input should be|not a valid",
     re.IGNORECASE,
 )
 _NO_THINKING = re.compile(
@@ -91,6 +91,7 @@ _NO_LEVEL = re.compile(
 _BAD_SIGNATURE = re.compile(r"\b(invalid|corrupted) thought[ _]signature", re.IGNORECASE)
 """Gemini's refusal of a signature that another key or endpoint gave."""
 
+_NO_EAGER_INPUT = re.compile(r"\beager_input_streaming\b")
 _EVENT_DATA = re.compile(r"^data: ?(\{.+)$", re.MULTILINE)
 _HTML = re.compile(r"\s*(<!doctype html|<html|<head|<body)", re.IGNORECASE)
 EFFORT = "effort"
@@ -107,6 +108,8 @@ TIER = "service_tier"
 
 SIGNATURES = "thought signatures"
 """Name of the signatures in a history, for a refusal: they are left out."""
+EAGER_INPUT = "eager_input_streaming"
+"""Name of the field of tools by which the arguments of their calls arrive as they are written."""
 
 _OPTIONAL: Mapping[str, str] = {
     "stream_options": "stream_options",
@@ -121,6 +124,8 @@ _OPTIONAL: Mapping[str, str] = {
     "service_tier": TIER,
     "diagnostics": "diagnostics",
     "prompt_cache_options": "prompt_cache_options",
+    "anthropic-version": "anthropic-version",
+    "anthropic-beta": "anthropic-beta",
     "output_config": EFFORT,
     "thinking": THINKING,
     "serviceTier": TIER,
@@ -134,6 +139,7 @@ _REFUSALS = (
     (_NO_THINKING, THINKING),
     (_NO_RETURNED_THINKING, RETURNED_THINKING),
     (_NO_EFFORT, EFFORT),
+    (_NO_EAGER_INPUT, EAGER_INPUT),
 )
 """Refusals that do not name their parameter."""
 

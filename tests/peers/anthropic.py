@@ -22,11 +22,12 @@ from urllib.parse import parse_qs
 
 from tests.peers.anthropic_answers import Answer, Streamed, Thinking, streamed
 from tests.peers.anthropic_history import THINKING, complaint, listed
+from tests.peers.anthropic_threads import BETA as THREADS
 from tests.peers.anthropic_threads import MOST_MARKS, Threads
 from tests.peers.server import Context, Exchange, Fault, Peer, Request, count
 
-_VERSIONS = ("2023-01-01", "2023-06-01", "2026-10-21")
-_BINDING = "thinking-binding-controls-2026-08-01"
+BINDING = "thinking-binding-controls-2026-08-01"
+INTERLEAVED = "interleaved-thinking-2025-05-14"
 _FIELDS = frozenset(
     {
         "model",
@@ -82,6 +83,10 @@ class AnthropicPeer(Peer):
     """True if no comparison is done before its answer begins."""
     thinking_types: Sequence[str] = ("adaptive", "between_tools", "disabled", "enabled")
     efforts: Sequence[str] = ("low", "medium", "high", "xhigh", "max")
+    versions: Sequence[str] = ("2023-01-01", "2023-06-01", "2026-10-21")
+    betas: Sequence[str] = (BINDING, INTERLEAVED, THREADS)
+    """The features in beta that it takes."""
+    refuses_eager_input = False
     binds = False
     """True if thinking is refused once what comes before it has changed."""
 
@@ -133,9 +138,13 @@ class AnthropicPeer(Peer):
             words = "invalid x-api-key" if given else "x-api-key header is required"
             return 401, self._error("authentication_error", words)
         version = request.headers.get("anthropic-version")
-        if version not in _VERSIONS:
+        if version not in self.versions:
             words = f'"{version}" is not a valid version' if version else "header is required"
             return 400, self._error("invalid_request_error", f"anthropic-version: {words}")
+        betas = request.headers.get("anthropic-beta", "").split(",")
+        if unknown := [beta for beta in betas if beta and beta not in self.betas]:
+            words = f"Unexpected value(s) `{'`, `'.join(unknown)}` for the `anthropic-beta` header."
+            return 400, self._error("invalid_request_error", words)
         return None if request.method == "GET" else self._refuse_message(request)
 
     def _refuse_message(self, request: Request) -> tuple[int, str] | None:
@@ -166,7 +175,7 @@ class AnthropicPeer(Peer):
             return f'"thinking.type.{config["type"]}" is not supported for this model.'
         if config["type"] == "enabled" and not 1024 <= config["budget_tokens"] < body["max_tokens"]:
             return "thinking.enabled.budget_tokens: Input should be from 1024 to below max_tokens"
-        if "block_binding" in config and _BINDING not in request.headers.get("anthropic-beta", ""):
+        if "block_binding" in config and BINDING not in request.headers.get("anthropic-beta", ""):
             return "thinking.adaptive.block_binding: Extra inputs are not permitted"
         bound = self.binds and config.get("block_binding") != {"prefix_mismatch_behavior": "drop_block"}
         return self._binding_complaint(self.threads.body(request)) if bound else ""
@@ -207,6 +216,9 @@ class AnthropicPeer(Peer):
         return self._block_complaint(body)
 
     def _block_complaint(self, body: dict[str, Any]) -> str:
+        for at, tool in enumerate(body.get("tools", ())):
+            if self.refuses_eager_input and "eager_input_streaming" in tool:
+                return f"tools.{at}.custom.eager_input_streaming: Extra inputs are not permitted"
         for place in ("system", "messages"):
             for block in _blocks({place: body.get(place, [])}):
                 if block.kind == "text" and not block.text:

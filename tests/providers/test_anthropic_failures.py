@@ -41,6 +41,9 @@ def body(message: str, kind: str = "invalid_request_error", **details: Any) -> s
             "`thinking` is enabled, a final `assistant` message must start with a thinking block.",
             THINKING,
         ),
+        ("tools.0.custom.eager_input_streaming: Extra inputs are not permitted", "eager_input_streaming"),
+        ('anthropic-version: "2026-10-21" is not a valid version', "anthropic-version"),
+        ("Unexpected value(s) `new-2026` for the `anthropic-beta` header.", "anthropic-beta"),
         ("service_tier: Extra inputs are not permitted", "service_tier"),
         ("messages.1.content.0: Invalid `signature` in `thinking` block", RETURNED_THINKING),
         (

@@ -33,6 +33,7 @@ from tests.peers.server import Fault
 from tests.providers.anthropic_native import (
     TOOLS,
     answered,
+    call,
     calls_of,
     check_types,
     result,
@@ -69,9 +70,9 @@ class Threaded:
 
 
 @asynccontextmanager
-async def threaded(peer: AnthropicPeer) -> AsyncGenerator[Threaded]:
+async def threaded(peer: AnthropicPeer, model: str = "claude-sonnet-5") -> AsyncGenerator[Threaded]:
     """A provider that asks a peer, with threads."""
-    peer.model = "claude-sonnet-5"
+    peer.model = model
     endpoint = Endpoint("anthropic", peer.base_url, peer.model, "ANTHROPIC_API_KEY", KEY)
     clock, waits = Clock(), list[float]()
 
@@ -81,8 +82,10 @@ async def threaded(peer: AnthropicPeer) -> AsyncGenerator[Threaded]:
     sessions = thread_sessions(endpoint, FACTS, own=True, clock=clock, wait=wait, jitter=lambda: 0.0)
     wire = AnthropicWire(endpoint, FACTS, own=True)
     provider = HttpProvider(endpoint, wire, sessions=sessions, native=True, facts=FACTS, wait=wait)
-    yield Threaded(provider, clock, waits)
-    await provider.close()
+    try:
+        yield Threaded(provider, clock, waits)
+    finally:
+        await provider.close()
     for request in peer.requests:
         check_types(request.body)
 
@@ -153,9 +156,21 @@ async def test_a_tool_loop_answers_each_call_once_within_the_thread() -> None:
     assert [len(calls_of(answer)) for answer in answers] == [2, 2, 0]
     sent = [request.body["messages"][0]["content"] for request in peer.requests[1:]]
     for blocks, answer in zip(sent, answers, strict=False):
-        assert [block["tool_use_id"] for block in blocks] == [call["id"] for call in calls_of(answer)]
+        assert [block["tool_use_id"] for block in blocks] == [each["id"] for each in calls_of(answer)]
     assert {str(request.body["output_config"]) for request in peer.requests} == {"{'effort': 'high'}"}
     assert threads_of(peer) == ["create", "continue", "continue"]
+
+
+async def test_a_thread_keeps_the_thinking_that_it_began_with() -> None:
+    async with AnthropicPeer([LOOKS, LOOKS]) as peer, threaded(peer, "claude-haiku-4-5") as own:
+        # Of another model, without thinking, which the vendor requires before calls if it is to think on.
+        seed = [SYSTEM, FIRST, says("assistant", call("c1"))]
+        session = await own.provider.connect(seed, TOOLS)
+        answer = answered(await ask(session, says("user", result("c1"))))
+        await ask(session, answer, results_of(answer))
+        await session.close()
+    assert ["thinking" in request.body for request in peer.requests] == [False, False]
+    assert threads_of(peer) == ["create", "continue"]
 
 
 async def test_many_results_are_read_from_the_cache_beside_all_before_them() -> None:

@@ -44,8 +44,10 @@ async def asking(
     endpoint = Endpoint("anthropic", peer.base_url, model, "ANTHROPIC_API_KEY", KEY)
     wire = AnthropicWire(endpoint, REASONS, own=own)
     provider = HttpProvider(endpoint, wire, native=True, facts=REASONS)
-    yield provider
-    await provider.close()
+    try:
+        yield provider
+    finally:
+        await provider.close()
 
 
 async def stream(
@@ -171,6 +173,25 @@ async def test_thinking_that_the_model_refuses_is_left_out() -> None:
         peer.thinking_types = ("enabled",)
         await stream(provider, [SYSTEM, ASKED])
     assert ["thinking" in request.body for request in peer.requests] == [True, False]
+
+
+async def test_a_proxy_that_refuses_headers_is_asked_without_them() -> None:
+    async with AnthropicPeer([LOOKS, DONE]) as peer, asking(peer, "claude-sonnet-5-5", own=True) as provider:
+        peer.versions, peer.betas = ("2023-06-01",), ()
+        await loop(peer, provider)
+    versions = [request.headers["anthropic-version"] for request in peer.requests]
+    assert versions == ["2026-10-21", *["2023-06-01"] * 3]
+    betas = [request.headers.get("anthropic-beta") for request in peer.requests]
+    assert [beta is None for beta in betas] == [False, False, True, True]
+    assert "block_binding" not in peer.requests[-1].body["thinking"]
+
+
+async def test_tools_are_sent_without_a_field_that_is_refused() -> None:
+    async with AnthropicPeer([LOOKS, DONE]) as peer, asking(peer, own=True) as provider:
+        peer.refuses_eager_input = True
+        await loop(peer, provider)
+    eager = [request.body["tools"][0].get("eager_input_streaming") for request in peer.requests]
+    assert eager == [True, None, None]
 
 
 OTHER_SYSTEM: Message = {"role": "system", "content": "t" * 4 * 2000}
