@@ -87,11 +87,11 @@ class MessageEncoder:
         return fields
 
     def _given(self, message: Message, options: Options) -> Iterator[dict[str, Any]]:
-        """Yield the messages for one of the user's or the engine's."""
-        parts = parts_of(message)
-        yield from (self._result(part) for part in parts if part["type"] == "result")
-        others = [part for part in parts if part["type"] in ("text", "image")]
-        if others:
+        """Yield the messages for one of the user's or the engine's, without empty texts behind results."""
+        results = [part for part in parts_of(message) if part["type"] == "result"]
+        yield from (self._result(part) for part in results)
+        others = [part for part in parts_of(message) if part["type"] in ("text", "image") and _text(part)]
+        if others or not results:
             read = options.read_image if message["role"] == "user" else None
             yield {"role": message["role"], "content": _content(others, read)}
 

@@ -119,6 +119,11 @@ def test_text_follows_the_results_of_its_message() -> None:
     ]
 
 
+def test_an_empty_text_is_no_message_behind_results_and_one_alone() -> None:
+    assert [each["role"] for each in encoded(given_back(result("c"), words("")))] == ["tool"]
+    assert encoded(given_back(words(""))) == [{"role": "user", "content": ""}]
+
+
 def test_an_answer_of_which_only_reasoning_is_left_is_left_out() -> None:
     assert encoded(answer(thought(reasoning_content="hm")), facts=RETURNS) == []
 
