@@ -17,7 +17,7 @@ from cogency_tui.providers.base import Options
 from cogency_tui.providers.openai_chat_calls import EXTRA
 from cogency_tui.providers.surrogates import whole_text
 
-REASONING = "reasoning_content"
+_REASONING = "reasoning_content"
 _NO_REASONING = " "
 """Reasoning of a call that has none, as one that another model wrote: DeepSeek and Moonshot refuse a call
 without it, and to Moonshot an empty text is none."""
@@ -83,7 +83,7 @@ class MessageEncoder:
                     fields[name] = fields[name] + value if name in fields else value
         fields.pop(EXTRA, None)
         if not fields and has_calls and self.strict_reasoning:
-            fields[REASONING] = _NO_REASONING
+            fields[_REASONING] = _NO_REASONING
         return fields
 
     def _given(self, message: Message, options: Options) -> Iterator[dict[str, Any]]:
