@@ -80,8 +80,9 @@ _NO_TOOLS = re.compile(
 """Refusals of a request's tools: of Ollama, OpenRouter, Groq, llama.cpp (HTTP 500), vLLM and others."""
 _NO_TOOLS_WITH_EFFORT = re.compile(r"set reasoning_effort to 'none'", re.IGNORECASE)
 """OpenAI's refusal of tools in Chat Completions while the model reasons, even where no effort is sent."""
-_UNREADABLE_CALL = "tool_use_failed"
-"""Groq's code for a call that the model wrote and Groq could not read."""
+_UNREADABLE_CALL = re.compile(r"failed to parse (input|tool call)", re.IGNORECASE)
+"""llama.cpp's error (HTTP 500) about a call that the model wrote and it could not read."""
+_READ_BY_US = "Try again, or use --dialect xml, which needs no tools of the server."
 _NO_RETURNED_THINKING = re.compile(r"messages\.\d+\.content\.\d+\b.*\bthinking\b", re.IGNORECASE | re.DOTALL)
 """Anthropic's refusal of a signature, or of changes to thinking or before it."""
 _NO_LEVEL = re.compile(
@@ -108,6 +109,7 @@ TIER = "service_tier"
 
 SIGNATURES = "thought signatures"
 """Name of the signatures in a history, for a refusal: they are left out."""
+
 EAGER_INPUT = "eager_input_streaming"
 """Name of the field of tools by which the arguments of their calls arrive as they are written."""
 
@@ -306,9 +308,8 @@ def _classify(endpoint: Endpoint, status: int, reported: Reported, wait: float |
     if status == 429:
         return RateLimitError(f"Rate limited by {name}{message}", "Wait a moment, then try again.", wait)
     if status == 409 or status >= 500:
-        return OverloadedError(
-            f"{name} is unavailable{message}", "Try again later, or choose another model.", wait
-        )
+        hint = _READ_BY_US if _UNREADABLE_CALL.search(text) else "Try again later, or choose another model."
+        return OverloadedError(f"{name} is unavailable{message}", hint, wait)
     return _refused(f"{name} refused the request{message}", reported)
 
 
@@ -316,8 +317,9 @@ def _hint_for_tools(text: str) -> str:
     """Return the next step after a refusal of tools or of a native call; empty for another one."""
     if _NO_TOOLS_WITH_EFFORT.search(text):
         return 'Set api = "responses" for this provider, or use --effort none or --dialect xml.'
-    if _UNREADABLE_CALL in text:
-        return "Try again, or use --dialect xml, which needs no tools of the server."
+    # Groq's code for a call that the model wrote and Groq could not read.
+    if "tool_use_failed" in text:
+        return _READ_BY_US
     return "Use --dialect xml, which needs no tools of the server." if _NO_TOOLS.search(text) else ""
 
 

@@ -54,6 +54,8 @@ _HOSTS: Mapping[str, Vendor] = {
     "api.minimax.io": "minimax",
     "api.minimaxi.com": "minimax",
 }
+_DETAILED = ("openrouter", "minimax")
+"""Vendors whose reasoning has details, which go back instead of its text."""
 _NAMES: Mapping[str, Vendor] = {"openrouter": "openrouter", "mistral": "mistral", "minimax": "minimax"}
 
 
@@ -77,7 +79,7 @@ class ChatWire:
         returns = self._facts.returns_reasoning
         self._messages = MessageEncoder(
             reasoning=returns or self._vendor == "openrouter",
-            strict_reasoning=returns and self._vendor != "openrouter",
+            strict_reasoning=returns and self._vendor not in _DETAILED,
             mistral=self._vendor == "mistral",
         )
 
@@ -104,7 +106,7 @@ class ChatWire:
 
     def reader(self) -> "ChatReader":
         """Create a reader that keeps the reasoning which the endpoint wants back."""
-        details = self._messages.reasoning and self._vendor in ("openrouter", "minimax")
+        details = self._messages.reasoning and self._vendor in _DETAILED
         return ChatReader(self._endpoint, texts=self._facts.returns_reasoning, details=details)
 
     def models(self, body: Mapping[str, Any]) -> list[str]:
@@ -188,8 +190,8 @@ class ChatReader:
             written,
             _cached(reported, details),
             cache_written=count_of(details.get("cache_write_tokens")),
-            model=self._model,
-            tier=self._tier,
+            model=self._endpoint.quote(self._model),
+            tier=self._endpoint.quote(self._tier),
         )
 
 

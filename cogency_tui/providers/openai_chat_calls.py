@@ -2,9 +2,9 @@
 
 OpenAI's pieces name their call by `index`; the first one has its id and name. Servers that are compatible
 with it leave the index out, give several calls the same one, or the same id, send name and id with every
-piece or the name in pieces, arguments as an object, or a call as a whole. A piece with a name begins a call
-unless it can only go on with one; a piece without goes on with the call that it belongs to. No two calls have
-the same id.
+piece or the name in pieces, arguments as an object or after an empty one, a call as a whole, or as a whole
+once more at its end. A piece with a name begins a call unless it can only go on with one; a piece without
+goes on with the call that it belongs to. No two calls have the same id.
 """
 
 import json
@@ -55,6 +55,8 @@ class _Call:
     event: int = 0
     _arguments: list[str] = field(default_factory=list[str])
     _unsent: str = ""
+    _held: str = ""
+    _length: int = 0
     _joiner: SurrogateJoiner = field(default_factory=SurrogateJoiner)
 
     @property
@@ -62,11 +64,30 @@ class _Call:
         """True if there are arguments."""
         return bool(self._arguments)
 
+    @property
+    def is_held(self) -> bool:
+        """True if the arguments are an empty object, which may only stand for those that follow."""
+        return bool(self._held)
+
     def add(self, arguments: str) -> None:
         """Add a piece of the arguments."""
-        if self._arguments or arguments.strip():
-            self._arguments.append(arguments)
-            self._unsent += self._joiner.feed(arguments)
+        if not arguments.strip() and not (arguments and self._arguments):
+            return
+        if not self._arguments and arguments.strip() == "{}":
+            self._held = arguments
+        else:
+            self._release(arguments)
+        self._arguments.append(arguments)
+        self._length += len(arguments)
+
+    def _release(self, arguments: str) -> None:
+        """Send a piece, after what was held unless the piece replaces it."""
+        if self._held and arguments.lstrip().startswith("{"):
+            self._arguments.clear()
+            self._length = 0
+            self._held = ""
+        self._unsent += self._held + self._joiner.feed(arguments)
+        self._held = ""
 
     def take(self) -> str:
         """Return the arguments since the last time."""
@@ -79,7 +100,12 @@ class _Call:
 
     def close(self) -> None:
         """End the arguments, at the end of the answer."""
-        self._unsent += self._joiner.close()
+        self._unsent += self._held + self._joiner.close()
+        self._held = ""
+
+    def has(self, arguments: str) -> bool:
+        """Return whether these are all of its arguments."""
+        return len(arguments) == self._length > 0 and arguments == "".join(self._arguments)
 
     def _is_object(self) -> bool:
         try:
@@ -105,6 +131,8 @@ class CallJoiner:
             if piece.is_empty:
                 continue
             call = self._belonging(piece, len(pieces))
+            if call is not None and _is_repetition(call, piece):
+                continue
             if call is None or self._begins_another(call, piece):
                 call = self._begin(piece)
             yield from self._go_on(call, piece)
@@ -129,7 +157,8 @@ class CallJoiner:
     def _begins_another(self, call: _Call, piece: _Piece) -> bool:
         if not (piece.name and call.name):
             return False
-        if piece.id and call.given and piece.id != call.given:
+        same_id = bool(piece.id) and piece.id == call.given
+        if piece.id and call.given and not same_id:
             return True
         if piece.index is None and call.event == self._event:
             return True
@@ -138,7 +167,8 @@ class CallJoiner:
             return piece.index is None and not piece.id and piece.name != call.name
         if piece.name != call.name or piece.index != call.index:
             return True
-        return piece.arguments.lstrip().startswith("{") and call.is_complete()
+        whole = piece.arguments.lstrip().startswith("{") and call.is_complete()
+        return whole and not (same_id and call.is_held)
 
     def _begin(self, piece: _Piece) -> _Call:
         call = _Call(len(self._calls), piece.index)
@@ -174,6 +204,12 @@ class CallJoiner:
             yield CallDelta(call.number, call.id, call.name or _UNNAMED, arguments)
         elif arguments:
             yield CallDelta(call.number, arguments=arguments)
+
+
+def _is_repetition(call: _Call, piece: _Piece) -> bool:
+    """Return whether a piece is the whole of a call that is already there in pieces, as of Cerebras."""
+    same = bool(piece.id) and (piece.id, piece.name, piece.index) == (call.given, call.name, call.index)
+    return same and call.has(piece.arguments) and call.is_complete()
 
 
 def _pieces(delta: Mapping[str, Any]) -> Sequence[_Piece]:

@@ -17,7 +17,7 @@ from cogency_tui.providers.base import Options
 from cogency_tui.providers.openai_chat_calls import EXTRA
 from cogency_tui.providers.surrogates import whole_text
 
-REASONING = "reasoning_content"
+_REASONING = "reasoning_content"
 _NO_REASONING = " "
 """Reasoning of a call that has none, as one that another model wrote: DeepSeek and Moonshot refuse a call
 without it, and to Moonshot an empty text is none."""
@@ -83,15 +83,15 @@ class MessageEncoder:
                     fields[name] = fields[name] + value if name in fields else value
         fields.pop(EXTRA, None)
         if not fields and has_calls and self.strict_reasoning:
-            fields[REASONING] = _NO_REASONING
+            fields[_REASONING] = _NO_REASONING
         return fields
 
     def _given(self, message: Message, options: Options) -> Iterator[dict[str, Any]]:
-        """Yield the messages for one of the user's or the engine's."""
-        parts = parts_of(message)
-        yield from (self._result(part) for part in parts if part["type"] == "result")
-        others = [part for part in parts if part["type"] in ("text", "image")]
-        if others:
+        """Yield the messages for one of the user's or the engine's, without empty texts behind results."""
+        results = [part for part in parts_of(message) if part["type"] == "result"]
+        yield from (self._result(part) for part in results)
+        others = [part for part in parts_of(message) if part["type"] in ("text", "image") and _text(part)]
+        if others or not results:
             read = options.read_image if message["role"] == "user" else None
             yield {"role": message["role"], "content": _content(others, read)}
 

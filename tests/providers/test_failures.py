@@ -138,6 +138,13 @@ def test_a_refusal_of_tools_names_the_dialect_without(status: int, body: str, hi
     assert "acme refused the tools of the request (HTTP" in str(error)
 
 
+def test_a_call_that_llamacpp_cannot_read_is_written_again() -> None:
+    body = json.dumps({"error": {"code": 500, "message": "Failed to parse input at pos 12: <tool_call>"}})
+    error = from_status(ENDPOINT, 500, {}, body)
+    assert error.retryable
+    assert "--dialect xml" in error.hint
+
+
 _MISTRAL = {"loc": ["body", "reasoning_effort"], "msg": "Input should be 'none' or 'high'", "type": "enum"}
 
 
@@ -146,6 +153,7 @@ _MISTRAL = {"loc": ["body", "reasoning_effort"], "msg": "Input should be 'none' 
     [
         vendor("Unsupported value: 'reasoning_effort' does not support 'max'.", param="reasoning_effort"),
         vendor("`reasoning_effort` is not supported with this model"),
+        vendor("property 'reasoning_effort' is unsupported, did you mean 'reasoning_format'?"),
         vendor('"gemma3:4b" does not support thinking', kind="api_error"),
         json.dumps(
             {"code": "invalid argument", "error": "Argument not supported on this model: reasoningEffort"}

@@ -65,6 +65,13 @@ async def test_parallel_calls_of_any_server_are_answered_each(habits: Habits) ->
     assert [each["role"] for each in peer.requests[-1].body["messages"][-2:]] == ["tool", "tool"]
 
 
+async def test_calls_that_arrive_byte_by_byte_between_comments_are_the_same() -> None:
+    fault = Fault(one_byte=True, comments=True)
+    async with ChatPeer([Answer("Both.", *CALLS), "Done."], always=fault, token=3) as peer:
+        made = await loop_with(peer).run(TOOLS)
+    assert [each["arguments"] for each in made] == [each.arguments for each in CALLS]
+
+
 async def test_mistrals_ids_and_order_of_roles_are_followed() -> None:
     async with ChatPeer([Answer("", *CALLS), "Done."]) as peer:
         peer.rules = Rules(mistral=True)

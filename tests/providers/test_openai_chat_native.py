@@ -119,6 +119,11 @@ def test_text_follows_the_results_of_its_message() -> None:
     ]
 
 
+def test_an_empty_text_is_no_message_behind_results_and_one_alone() -> None:
+    assert [each["role"] for each in encoded(given_back(result("c"), words("")))] == ["tool"]
+    assert encoded(given_back(words(""))) == [{"role": "user", "content": ""}]
+
+
 def test_an_answer_of_which_only_reasoning_is_left_is_left_out() -> None:
     assert encoded(answer(thought(reasoning_content="hm")), facts=RETURNS) == []
 
@@ -276,9 +281,9 @@ def test_reasoning_comes_before_the_text_as_one_item_and_goes_back_in_its_field(
 
 
 def test_reasoning_before_a_call_and_without_anything_behind_it_is_an_item() -> None:
-    piece = {"index": 0, "id": "c", "function": {"name": "read", "arguments": "{}"}}
+    piece = {"index": 0, "id": "c", "function": {"name": "read", "arguments": "[]"}}
     parts = read([{"reasoning_content": "hm"}, {"tool_calls": [piece]}], facts=RETURNS)
-    assert parts == [ReasoningItem({"reasoning_content": "hm"}), CallDelta(0, "c", "read", "{}")]
+    assert parts == [ReasoningItem({"reasoning_content": "hm"}), CallDelta(0, "c", "read", "[]")]
     assert read([{"reasoning_content": "hm"}], facts=RETURNS) == [ReasoningItem({"reasoning_content": "hm"})]
 
 
@@ -304,7 +309,8 @@ def test_reasoning_goes_back_to_no_server_that_does_not_want_it(endpoint: Endpoi
 def test_a_call_without_reasoning_has_a_placeholder_where_it_is_demanded() -> None:
     assert encoded(answer(call("c")), facts=RETURNS)[0]["reasoning_content"] == " "
     assert "reasoning_content" not in encoded(answer(words("x")), facts=RETURNS)[0]
-    assert "reasoning_content" not in encoded(answer(call("c")), OPENROUTER, RETURNS)[0]
+    for endpoint in (OPENROUTER, MINIMAX):
+        assert "reasoning_content" not in encoded(answer(call("c")), endpoint, RETURNS)[0]
 
 
 DETAILS = [
@@ -485,6 +491,38 @@ def test_pieces_with_a_new_id_and_no_name_go_on_with_the_call() -> None:
     assert joined(read([{"tool_calls": [each]} for each in deltas])) == [("c1", "read", '{"file": "a"}')]
 
 
+def test_an_empty_object_before_the_arguments_is_none_of_them() -> None:
+    # Bedrock, github.com/openai/openai-agents-js/pull/712; Gemini, github.com/microsoft/autogen/pull/7549.
+    named = {"index": 0, "id": "c", "function": {"name": "read", "arguments": "{}"}}
+    for name in ("", "read"):
+        piece = {"index": 0, "id": "c", "function": {"name": name, "arguments": '{"file": '}}
+        rest = {"index": 0, "function": {"arguments": '"a"}'}}
+        calls = joined(read([{"tool_calls": [each]} for each in (named, piece, rest)]))
+        assert calls == [("c", "read", '{"file": "a"}')]
+
+
+def test_a_call_that_is_sent_once_more_as_a_whole_is_one() -> None:
+    # Cerebras, github.com/elizaOS/eliza/pull/9766: it would run twice.
+    again = [{"tool_calls": [{"index": at, **each.whole}]} for at, each in enumerate(CALLS)]
+    assert joined(read([*call_deltas(CALLS, 5), *again])) == WHOLE
+
+
+def test_equal_calls_with_ids_of_their_own_are_two() -> None:
+    twice = [Call("call_1", "read", '{"file": "a"}'), Call("call_2", "read", '{"file": "a"}')]
+    for habits in (Habits(index="zero", whole="alone"), Habits(index="none", ids="none", whole="together")):
+        assert len(joined(read(call_deltas(twice, 5, habits)))) == 2
+
+
+@cases("first", ["", "{"])
+def test_later_pieces_may_have_an_empty_name_and_the_first_one_arguments(first: str) -> None:
+    # LM Studio, github.com/lmstudio-ai/lmstudio-bug-tracker/issues/649; llama.cpp.
+    deltas = [
+        {"index": 0, "id": "c", "function": {"name": "read", "arguments": first}},
+        {"index": 0, "function": {"name": "", "arguments": '{"file": "a"}'.removeprefix(first)}},
+    ]
+    assert joined(read([{"tool_calls": [each]} for each in deltas])) == [("c", "read", '{"file": "a"}')]
+
+
 def test_a_name_that_comes_after_the_arguments_is_that_of_the_call() -> None:
     deltas = [
         {"index": 0, "id": "c"},
@@ -496,7 +534,7 @@ def test_a_name_that_comes_after_the_arguments_is_that_of_the_call() -> None:
 
 def test_a_call_that_is_never_named_has_a_name_all_the_same() -> None:
     piece = {"index": 0, "id": "c", "function": {"arguments": "{}"}}
-    assert read([{"tool_calls": [piece]}]) == [CallDelta(0, "c", "unnamed", "{}")]
+    assert joined(read([{"tool_calls": [piece]}])) == [("c", "unnamed", "{}")]
 
 
 def test_characters_that_are_split_between_pieces_are_whole() -> None:
@@ -509,16 +547,17 @@ def test_characters_that_are_split_between_pieces_are_whole() -> None:
 
 
 def test_texts_before_and_behind_calls_stay_in_place() -> None:
-    piece = {"index": 0, "id": "c", "function": {"name": "read", "arguments": "{}"}}
+    piece = {"index": 0, "id": "c", "function": {"name": "read", "arguments": '{"file": "a"}'}}
     parts = read([{"content": "a"}, {"tool_calls": [piece]}, {"content": "b"}], finish="stop")
-    assert parts == ["a", CallDelta(0, "c", "read", "{}"), "b"]
+    assert parts == ["a", CallDelta(0, "c", "read", '{"file": "a"}'), "b"]
 
 
 def test_a_signature_that_google_puts_on_a_call_goes_back_with_it() -> None:
     # ai.google.dev/gemini-api/docs/thought-signatures: without it the next request is refused.
     extra = {"google": {"thought_signature": "sig=="}}
     piece = {"id": "c", "function": {"name": "read", "arguments": "{}"}, "extra_content": extra}
-    [item, first, second] = read([{"tool_calls": [piece, {"function": {"name": "list", "arguments": "{}"}}]}])
+    other = {"function": {"name": "list", "arguments": "{}"}}
+    [item, first, second, *_arguments] = read([{"tool_calls": [piece, other]}])
     assert item == ReasoningItem({"extra_content": extra})
     calls = [call(first.id), call("ours", name=second.name)]
     [sent] = encoded(answer(thought(**item.item), *calls))
@@ -613,8 +652,8 @@ def test_a_reader_is_of_one_answer() -> None:
     wire = ChatWire(OTHER)
     piece = {"index": 0, "id": "c", "function": {"name": "read", "arguments": "{}"}}
     for _time in range(2):
-        frame = wire.reader().read("message", chunk({"tool_calls": [piece]}))
-        assert frame.native == [CallDelta(0, "c", "read", "{}")]
+        frame = wire.reader().read("message", chunk({"tool_calls": [piece]}, "stop"))
+        assert joined(frame.native) == [("c", "read", "{}")]
 
 
 def test_long_arguments_in_small_pieces_are_read_whole() -> None:
