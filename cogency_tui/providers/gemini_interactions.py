@@ -2,7 +2,8 @@
 request continues from it.
 
 A round is one POST that names the last interaction that completed and brings what is new. An interaction
-that was cut short is not continued; its question is sent again, with the stored part of its answer.
+that was cut short is not continued; its question is sent again, with the stored part of its answer. An
+answer that takes more than one request may decode arrives in pieces, each an interaction, and is one.
 
 Privacy: continuing from an interaction needs `store: true`. Google then stores requests and answers, 55
 days for a paid project and one day for a free one. Replay mode stores nothing there.
