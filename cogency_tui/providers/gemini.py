@@ -14,7 +14,13 @@ from cogency_tui.protocol.messages import Message
 from cogency_tui.providers import failures
 from cogency_tui.providers.base import PLAIN, CallDelta, Options, ReasoningItem, Usage
 from cogency_tui.providers.endpoint import Endpoint
-from cogency_tui.providers.gemini_content import contents, json_text, system_field, tools_field
+from cogency_tui.providers.gemini_content import (
+    arguments_text,
+    contents,
+    system_field,
+    tool_name,
+    tools_field,
+)
 from cogency_tui.providers.gemini_thinking import checks_signatures, thinking_config
 from cogency_tui.providers.models import ModelFacts
 from cogency_tui.providers.surrogates import whole_text
@@ -166,10 +172,10 @@ class GeminiReader:
 
     def _call(self, part: Mapping[str, Any]) -> list[CallDelta]:
         call = table(part.get("functionCall"))
-        name = text_of(call.get("name"))
+        name = tool_name(call.get("name"))
         if not name:
             return []
-        arguments = json_text(table(call.get("args")))
+        arguments = arguments_text(table(call.get("args")))
         return [self._next_call(text_of(call.get("id")), name, arguments)]
 
     def _next_call(self, identifier: str, name: str, arguments: str) -> CallDelta:

@@ -19,7 +19,7 @@ from typing import Any, TypeAlias, cast
 
 import msgspec
 
-from cogency_tui.protocol.messages import CallPart, ImagePart, Message, Part, ResultPart, ToolSpec, parts_of
+from cogency_tui.protocol.messages import CallPart, ImagePart, Message, Part, ToolSpec, parts_of
 from cogency_tui.providers.base import PLAIN, Options
 from cogency_tui.providers.surrogates import whole_text
 from cogency_tui.providers.wire_protocol import count_of, table, text_of
@@ -88,15 +88,14 @@ def arguments_of(call: CallPart) -> JsonObject:
     return cast("JsonObject", value) if isinstance(value, dict) else {"malformed": text}
 
 
-def call_text(call: CallPart) -> str:
-    """Render a call for a request without tools."""
-    return f"[call of {call['name']}: {whole_text(call['arguments']) or '{}'}]"
+def arguments_text(arguments: JsonObject) -> str:
+    """Render the arguments of a call as JSON text; empty where it has none."""
+    return json.dumps(arguments, ensure_ascii=False) if arguments else ""
 
 
-def result_text(result: ResultPart) -> str:
-    """Render a result whose call is not in the request."""
-    failed = ", failed" if result["error"] else ""
-    return f"[result of {result['name']}{failed}]\n{whole_text(result['text'])}"
+def tool_name(name: object) -> str:
+    """Return the name of the tool in a call, which may have that of the vendor's own name space before it."""
+    return text_of(name).removeprefix("default_api:")
 
 
 def image_data(image: ImagePart, options: Options) -> str:
@@ -106,9 +105,16 @@ def image_data(image: ImagePart, options: Options) -> str:
     return base64.b64encode(options.read_image(image["digest"])).decode("ascii")
 
 
-def image_text(image: ImagePart) -> str:
-    """Return the text that stands for an image that cannot be sent."""
-    return f"[image {image['media_type']} {image['width']}×{image['height']}]"
+def part_text(part: Part) -> str:
+    """Return a part as text, for a request that cannot have it as it is."""
+    if part["type"] == "call":
+        return f"[call of {part['name']}: {whole_text(part['arguments']) or '{}'}]"
+    if part["type"] == "result":
+        failed = ", failed" if part["error"] else ""
+        return f"[result of {part['name']}{failed}]\n{whole_text(part['text'])}"
+    if part["type"] == "image":
+        return f"[image {part['media_type']} {part['width']}×{part['height']}]"
+    return whole_text(part["text"]) if part["type"] == "text" else ""
 
 
 def results_first(parts: Sequence[Part]) -> list[Part]:
@@ -117,7 +123,7 @@ def results_first(parts: Sequence[Part]) -> list[Part]:
 
 
 @dataclass(slots=True)
-class _Answer:
+class _ModelParts:
     """The parts of one answer, with the signature for the next of them: for a call, or `for_text` as well."""
 
     parts: list[JsonObject] = field(default_factory=list[JsonObject])
@@ -168,7 +174,7 @@ class _Answer:
 
 
 def _model_parts(message: Message, options: Options, signs: bool) -> list[JsonObject]:
-    answer = _Answer()
+    answer = _ModelParts()
     for part in parts_of(message):
         if part["type"] == "reasoning":
             if signs:
@@ -176,7 +182,7 @@ def _model_parts(message: Message, options: Options, signs: bool) -> list[JsonOb
         elif part["type"] == "call" and options.tools:
             answer.add_call(part)
         else:
-            answer.add_text(_text(part))
+            answer.add_text(part_text(part))
     return answer.parts
 
 
@@ -192,18 +198,7 @@ def _user_part(part: Part, options: Options, called: Collection[str]) -> JsonObj
         return {"functionResponse": {"id": part["id"], "name": part["name"], "response": response}}
     if part["type"] == "image" and (data := image_data(part, options)):
         return {"inlineData": {"mimeType": part["media_type"], "data": data}}
-    return {"text": _text(part)}
-
-
-def _text(part: Part) -> str:
-    """Return a part as text."""
-    if part["type"] == "call":
-        return call_text(part)
-    if part["type"] == "result":
-        return result_text(part)
-    if part["type"] == "image":
-        return image_text(part)
-    return whole_text(part["text"]) if part["type"] == "text" else ""
+    return {"text": part_text(part)}
 
 
 def _called(turns: Sequence[JsonObject]) -> set[str]:
@@ -217,8 +212,3 @@ def _sign_first_call(parts: Iterable[JsonObject]) -> None:
     first = next((part for part in parts if "functionCall" in part), None)
     if first is not None:
         first.setdefault("thoughtSignature", UNCHECKED)
-
-
-def json_text(value: object) -> str:
-    """Render the arguments of a call as JSON text; empty where it has none."""
-    return json.dumps(value, ensure_ascii=False) if value else ""

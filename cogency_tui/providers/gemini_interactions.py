@@ -2,7 +2,8 @@
 request continues from it.
 
 A round is one POST that names the last interaction that completed and brings what is new. An interaction
-that was cut short is not continued; its question is sent again, with the stored part of its answer.
+that was cut short is not continued; its question is sent again, with the stored part of its answer. An
+answer that takes more than one request may decode arrives in pieces, each an interaction, and is one.
 
 Privacy: continuing from an interaction needs `store: true`. Google then stores requests and answers, 55
 days for a paid project and one day for a free one. Replay mode stores nothing there.
@@ -214,7 +215,7 @@ class InteractionsSession:
             ProviderError: the endpoint refused, failed or broke off.
         """
         self._usage.repeating()
-        answer = _Answer()
+        answer = _ReceivedAnswer()
         try:
             async with aclosing(self._stream(answer)) as chunks:
                 async for chunk in chunks:
@@ -240,7 +241,7 @@ class InteractionsSession:
         self._closed = True
         await self._answers.close()
 
-    async def _stream(self, answer: "_Answer") -> AsyncGenerator[Chunk, None]:
+    async def _stream(self, answer: "_ReceivedAnswer") -> AsyncGenerator[Chunk, None]:
         """Stream the answer as one, whose usage is that of all its pieces."""
         try:
             async with aclosing(self._pieces(answer)) as chunks:
@@ -253,7 +254,7 @@ class InteractionsSession:
             raise
         yield self._used(answer)
 
-    async def _pieces(self, answer: "_Answer") -> AsyncGenerator[Chunk, None]:
+    async def _pieces(self, answer: "_ReceivedAnswer") -> AsyncGenerator[Chunk, None]:
         """Stream the pieces of the answer. An endpoint that decodes only so much in one request asks to be
         continued."""
         for _piece in range(_PIECES):
@@ -265,7 +266,7 @@ class InteractionsSession:
             if not self._continue():
                 return
 
-    def _request(self, answer: "_Answer") -> AsyncGenerator[Chunk, None]:
+    def _request(self, answer: "_ReceivedAnswer") -> AsyncGenerator[Chunk, None]:
         return self._answers.stream(self._system + self._pending, self._options, wrote=answer.wrote)
 
     def _continue(self) -> bool:
@@ -275,7 +276,7 @@ class InteractionsSession:
         self._wire.continued = continuation if goes_on else NO_CONTINUATION
         return goes_on
 
-    def _used(self, answer: "_Answer") -> Usage:
+    def _used(self, answer: "_ReceivedAnswer") -> Usage:
         usages = answer.usages
         if any(usage.estimated for usage in usages):
             return self._usage.estimated(answer.written)
@@ -302,7 +303,7 @@ class InteractionsSession:
         return error
 
 
-class _Answer:
+class _ReceivedAnswer:
     """An answer as received so far."""
 
     def __init__(self) -> None:

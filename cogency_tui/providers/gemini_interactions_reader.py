@@ -11,7 +11,7 @@ from typing import Any
 from cogency_tui.providers import failures
 from cogency_tui.providers.base import CallDelta, ReasoningItem, Usage
 from cogency_tui.providers.endpoint import Endpoint
-from cogency_tui.providers.gemini_content import json_text
+from cogency_tui.providers.gemini_content import arguments_text, tool_name
 from cogency_tui.providers.wire_protocol import (
     Finish,
     Frame,
@@ -108,11 +108,11 @@ class InteractionsReader:
     def _start_call(self, step: Mapping[str, Any]) -> list[CallDelta | ReasoningItem]:
         index, self.calls = self.calls, self.calls + 1
         # Mostly empty here, and in the deltas then.
-        arguments = json_text(table(step.get("arguments")))
+        arguments = arguments_text(table(step.get("arguments")))
         self._calling = _Call(index, whole=bool(arguments))
         signature = text_of(step.get("signature"))
         item = {"type": "function_call", "signature": signature}
-        call = CallDelta(index, text_of(step.get("id")), text_of(step.get("name")), arguments)
+        call = CallDelta(index, text_of(step.get("id")), tool_name(step.get("name")), arguments)
         return [ReasoningItem(item), call] if signature else [call]
 
     def _delta(self, delta: Mapping[str, Any], data: str) -> Frame:

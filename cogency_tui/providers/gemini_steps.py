@@ -7,6 +7,7 @@ one conversation.
 """
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from cogency_tui.protocol.messages import CallPart, Message, Part, ResultPart, parts_of
@@ -14,10 +15,8 @@ from cogency_tui.providers.base import PLAIN, Options
 from cogency_tui.providers.gemini_content import (
     UNCHECKED,
     arguments_of,
-    call_text,
     image_data,
-    image_text,
-    result_text,
+    part_text,
     results_first,
 )
 from cogency_tui.providers.surrogates import whole_text
@@ -32,32 +31,71 @@ def steps(
     """Convert the messages except the system prompt to the steps of `input`. Without tools, calls and their
     results become text.
 
-    With `signs`, signatures are returned. `checked` marks a model that refuses calls without one.
+    With `signs`, signatures are returned. `checked` marks a model that refuses calls without one: where it
+    refused their signatures, they become text too.
     """
-    converted: list[Step] = []
-    for message in messages:
+    textual = _called(messages) if not options.tools or (checked and not signs) else set[str]()
+    converter = _Converter(options, textual, signs, checked)
+    return [step for message in messages for step in converter.steps(message)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Converter:
+    """Converts messages. The calls with the ids in `textual`, and their results, become text."""
+
+    options: Options
+    textual: Collection[str]
+    signs: bool
+    checked: bool
+
+    def steps(self, message: Message) -> list[Step]:
+        """Convert a message; the system prompt is no step."""
         if message["role"] == "assistant":
-            converted += _answer(message, options, signs, checked)
-        elif message["role"] == "user":
-            converted += _input(message, options)
-    return converted
+            return self._answer(message)
+        return self._input(message) if message["role"] == "user" else []
+
+    def _answer(self, message: Message) -> list[Step]:
+        answer: list[Step] = []
+        signature = ""
+        for part in parts_of(message):
+            if part["type"] == "reasoning":
+                item = part["item"] if self.signs else {}
+                signature = text_of(item.get("signature")) if item.get("type") == "function_call" else ""
+                answer += _thought(item)
+            elif part["type"] == "call" and part["id"] not in self.textual:
+                signed = not self.checked or any(step["type"] != "model_output" for step in answer)
+                answer += _call(part, signature, signed=signed)
+                signature = ""
+            else:
+                answer += self._content("model_output", [part])
+        return _ended(answer)
+
+    def _input(self, message: Message) -> list[Step]:
+        """Return the results of calls, then the rest as one step of the user's."""
+        results: list[Step] = []
+        others: list[Part] = []
+        for part in results_first(parts_of(message)):
+            if part["type"] == "result" and self.options.tools and part["id"] not in self.textual:
+                results.append(_result(part))
+            else:
+                others.append(part)
+        return [*results, *self._content("user_input", others)]
+
+    def _content(self, kind: str, parts: Sequence[Part]) -> list[Step]:
+        images = kind == "user_input"
+        contents = [content for part in parts if (content := self._piece(part, images=images))]
+        return [{"type": kind, "content": contents}] if contents else []
+
+    def _piece(self, part: Part, *, images: bool) -> Step | None:
+        if part["type"] == "image" and images and (data := image_data(part, self.options)):
+            return {"type": "image", "data": data, "mime_type": part["media_type"]}
+        text = part_text(part)
+        return {"type": "text", "text": text} if text else None
 
 
-def _answer(message: Message, options: Options, signs: bool, checked: bool) -> list[Step]:
-    answer: list[Step] = []
-    signature = ""
-    for part in parts_of(message):
-        if part["type"] == "reasoning":
-            item = part["item"] if signs else {}
-            signature = text_of(item.get("signature")) if item.get("type") == "function_call" else ""
-            answer += _thought(item)
-        elif part["type"] == "call" and options.tools:
-            signed = not checked or any(step["type"] != "model_output" for step in answer)
-            answer += _call(part, signature, signed=signed)
-            signature = ""
-        else:
-            answer += _content("model_output", [part], options)
-    return _ended(answer)
+def _called(messages: Sequence[Message]) -> set[str]:
+    """Return the ids of all calls in `messages`."""
+    return {part["id"] for message in messages for part in parts_of(message) if part["type"] == "call"}
 
 
 def _thought(item: Mapping[str, Any]) -> list[Step]:
@@ -87,17 +125,6 @@ def _ended(answer: list[Step]) -> list[Step]:
     return answer
 
 
-def _input(message: Message, options: Options) -> list[Step]:
-    """Return the results of calls, then the rest as one step of the user's."""
-    parts = results_first(parts_of(message))
-    results = [part for part in parts if part["type"] == "result" and options.tools]
-    others = [part for part in parts if part not in results]
-    return [
-        *(_result(part) for part in results if part["type"] == "result"),
-        *_content("user_input", others, options),
-    ]
-
-
 def _result(result: ResultPart) -> Step:
     step: Step = {
         "type": "function_result",
@@ -106,30 +133,3 @@ def _result(result: ResultPart) -> Step:
         "result": whole_text(result["text"]),
     }
     return step | {"is_error": True} if result["error"] else step
-
-
-def _content(kind: str, parts: Collection[Part], options: Options) -> list[Step]:
-    images = kind == "user_input"
-    contents = [content for part in parts if (content := _piece(part, options, images=images))]
-    return [{"type": kind, "content": contents}] if contents else []
-
-
-def _piece(part: Part, options: Options, *, images: bool) -> Step | None:
-    if part["type"] == "image" and images and (data := image_data(part, options)):
-        return {"type": "image", "data": data, "mime_type": part["media_type"]}
-    text = _text(part)
-    return {"type": "text", "text": text} if text else None
-
-
-def _text(part: Part) -> str:
-    match part["type"]:
-        case "call":
-            return call_text(part)
-        case "result":
-            return result_text(part)
-        case "image":
-            return image_text(part)
-        case "text":
-            return whole_text(part["text"])
-        case "reasoning":
-            return ""

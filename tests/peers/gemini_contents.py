@@ -22,9 +22,11 @@ _COUNT = (
 
 @dataclass(slots=True)
 class Signatures:
-    """Those that were given, with the part that each is on. `required`: Gemini 3 wants one in each step."""
+    """Those that were given, with the part that each is on. `required`: Gemini 3 wants one in each step.
+    `unchecked`: the one that need not be given is known."""
 
     required: bool
+    unchecked: bool = True
     _given: dict[str, Json] = field(default_factory=dict[str, Json])
 
     def give(self, signature: str, part: Mapping[str, Any]) -> None:
@@ -33,7 +35,7 @@ class Signatures:
 
     def knows(self, signature: str) -> bool:
         """Whether it was given, or is the one that need not be."""
-        return signature in self._given or signature == UNCHECKED
+        return signature in self._given or (self.unchecked and signature == UNCHECKED)
 
     def refuse(self, content: Mapping[str, Any]) -> str:
         """Why the parts of a model's content are refused; empty if they are not."""

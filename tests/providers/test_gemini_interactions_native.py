@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 from google.genai._gaos.types import interactions
+from hypothesis import given
+from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 from cogency_tui.errors import BadRequestError, NetworkError, ProviderProtocolError
@@ -128,16 +130,23 @@ async def test_signatures_of_replay_mode_and_calls_of_other_models_are_sent_as_t
     assert [step["signature"] for step in thoughts] == ["c2ln", "skip_thought_signature_validator"]
 
 
-async def test_signatures_that_are_refused_are_left_out() -> None:
-    stale = answer_of(
-        [ReasoningItem({"type": "thought", "signature": "b2xk"}), CallDelta(0, "ab12", "list", "{}")]
-    )
-    async with GeminiPeer(model=MODEL) as peer:
+@pytest.mark.parametrize("own", [False, True])
+async def test_calls_whose_signatures_are_refused_are_sent_as_text(own: bool) -> None:
+    signature = [ReasoningItem({"type": "thought", "signature": "b2xk"})] if own else []
+    stale = answer_of([*signature, CallDelta(0, "ab12", "list", "{}")])
+    async with GeminiPeer(acts=[[Call("list", {}, "cd34", "c2ln")], None], model=MODEL) as peer:
+        peer.signatures.unchecked = False
         talk = await open_talk(peer, [SYSTEM, user("1"), stale, results_of(stale)])
         await talk.ask(user("And?"))
+        first = answer_of(talk.chunks)
+        await talk.ask(first, results_of(first))
         await talk.close()
     assert talk.text == "Hello."
-    assert ["b2xk" in request.raw.decode() for request in peer.requests] == [True, False]
+    assert [kinds(request.body) for request in peer.requests] == [
+        ["user_input", "thought", "function_call", "function_result", "user_input"],
+        ["user_input", "model_output", "user_input", "user_input"],
+        ["function_result"],
+    ]
 
 
 async def test_a_call_that_was_cut_short_is_sent_again_as_it_is_stored() -> None:
@@ -197,6 +206,21 @@ def test_arguments_may_come_whole_with_the_start_of_a_call() -> None:
         {"event_type": "step.delta", "delta": {"type": "arguments_delta", "arguments": '{"path": "ü"}'}},
         {"event_type": "step.stop"},
     ) == [CallDelta(0, "ab", "read", '{"path": "ü"}'), CallDelta(0, complete=True)]
+
+
+@given(st.lists(st.integers(1, 5), min_size=1, max_size=9), st.booleans())
+def test_arguments_may_come_in_any_pieces(lengths: list[int], stopped: bool) -> None:
+    text = json.dumps({"path": "ü😀", "lines": [1, 2]}, ensure_ascii=False)
+    call: dict[str, Any] = {"type": "function_call", "id": "ab", "name": "default_api:read"}
+    events: list[dict[str, Any]] = [{"event_type": "step.start", "step": call}]
+    for length in [*lengths, len(text)]:
+        piece, text = text[:length], text[length:]
+        delta = {"type": "arguments_delta", "arguments": piece}
+        events.append({"event_type": "step.delta", "delta": delta})
+    events += [{"event_type": "step.stop"}] if stopped else [{"event_type": "step.start", "step": call}]
+    [first, *_] = calls_in(answer_of(read_calls(*events)))
+    assert first["name"] == "read"
+    assert json.loads(first["arguments"]) == {"path": "ü😀", "lines": [1, 2]}
 
 
 # Answers that the endpoint asks to continue.

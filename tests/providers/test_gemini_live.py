@@ -20,13 +20,14 @@ from cogency_tui.errors import (
     SessionRefusedError,
 )
 from cogency_tui.protocol.messages import Message
-from cogency_tui.providers.base import ReasoningDelta, Usage
+from cogency_tui.providers.base import CallDelta, ReasoningDelta, ReasoningItem, Usage
 from cogency_tui.providers.gemini_live import live_sessions
 from cogency_tui.providers.http_transport import Timeouts
 from tests.peers.gemini import GeminiPeer, error_body
 from tests.peers.gemini_live import LiveManners
 from tests.peers.server import Fault
 from tests.providers.asked import SHORT
+from tests.providers.gemini_native import answer_of, results_of
 from tests.providers.gemini_talk import KEY, QUICK, SYSTEM, Talk, contexts, endpoint_of, said, user
 
 PATH = "/ws/google.ai.generativelanguage.v1beta.GenerativeService.BidiGenerateContent"
@@ -70,6 +71,26 @@ async def test_the_context_is_given_once_and_each_round_brings_what_is_new() -> 
         },
     ]
     assert contexts(peer)[2] == ["Before.", "Yes.", "First?", "One.", "Second?", "Two.", "More.Third?"]
+
+
+async def test_a_history_of_native_calls_is_given_as_text() -> None:
+    called = answer_of(
+        [
+            ReasoningItem({"thoughtSignature": "c2ln", "of": "call"}),
+            CallDelta(0, "ab12", "list", "{}", complete=True),
+        ]
+    )
+    async with GeminiPeer(["One."]) as peer:
+        talk = await open_live(peer, [SYSTEM, user("Before."), called, results_of(called), said("Yes.")])
+        assert await talk.ask(user("First?")) == "One."
+        await talk.close()
+    assert peer.sockets[0].frames[1] == turn(
+        ("user", "Before."),
+        ("model", "[call of list: {}]"),
+        ("user", "[result of list]\nresult of list"),
+        ("model", "Yes."),
+        complete=False,
+    )
 
 
 def turn(*turns: tuple[str, str], complete: bool = True) -> dict[str, Any]:

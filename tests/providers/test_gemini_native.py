@@ -294,11 +294,12 @@ async def test_a_model_without_levels_or_tiers_is_asked_without() -> None:
 async def test_a_model_that_does_not_think_has_no_effort() -> None:
     async with GeminiPeer(model=MODEL, refuses=["thinkingConfig"]) as peer:
         provider = provider_of(peer)
-        await ask(provider, QUESTION, Options(effort="high"))
-        answer, asked = await ask(provider, QUESTION, Options(effort="high"))
+        _, first = await ask(provider, QUESTION, Options(effort="high"))
+        answer, second = await ask(provider, QUESTION, Options(effort="high"))
         await provider.close()
     assert answer["content"] == "Hello."
-    assert not any(isinstance(chunk, Notice) for chunk in asked.chunks)
+    notices = [[chunk for chunk in asked.chunks if isinstance(chunk, Notice)] for asked in (first, second)]
+    assert [len(each) for each in notices] == [1, 0]
     assert ["generationConfig" in request.body for request in peer.requests] == [True, False, False]
 
 
