@@ -103,47 +103,57 @@ class CallReader:
         self._endpoint = endpoint
         self._calls: dict[Hashable, _Call] = {}
 
-    def item(self, event: Mapping[str, Any], item: Mapping[str, Any], *, complete: bool) -> list[CallDelta]:
-        """Read an item that is a call, at its beginning or its end.
+    def begin(self, event: Mapping[str, Any], item: Mapping[str, Any]) -> list[CallDelta]:
+        """Read the beginning of a call. Its arguments are left for later: a server may fill in `{}` here."""
+        call_id, name = text_of(item.get("call_id")), text_of(item.get("name"))
+        place = _place(event, item)
+        if not name or self._found(call_id, place):
+            return []
+        self._add(call_id, place)
+        return [CallDelta(self.count - 1, call_id, name)]
+
+    def end(self, event: Mapping[str, Any], item: Mapping[str, Any]) -> list[CallDelta]:
+        """Read the end of a call, which may be all of it.
 
         Raises:
-            ProviderProtocolError: it is complete, and has no name.
+            ProviderProtocolError: it has no name.
         """
-        call_id, name = text_of(item.get("call_id")), text_of(item.get("name"))
-        arguments = text_of(item.get("arguments"))
-        place = _place(event, item)
+        call_id, place = text_of(item.get("call_id")), _place(event, item)
+        begun = self.begin(event, item)
         call = self._found(call_id, place)
-        if call is not None:
-            return [] if call.complete else [call.end(arguments, complete=complete)]
-        if not name and complete:
+        if call is None:
             raise malformed(self._endpoint, LABEL, json.dumps(event))
-        if not name:
+        if call.ended:
             return []
-        call = self._calls[place] = self._calls["id", call_id] = _Call(self.count, call_id)
+        # A limit may cut it off.
+        delta = call.end(text_of(item.get("arguments")), complete=item.get("status") != "incomplete")
+        return [replace(delta, id=begun[0].id, name=begun[0].name)] if begun else [delta]
+
+    def piece(self, event: Mapping[str, Any], delta: str) -> list[CallDelta]:
+        """Read a piece of arguments."""
+        call = self._calls.get(_place(event))
+        return [call.piece(delta)] if call and not call.ended else []
+
+    def whole(self, event: Mapping[str, Any]) -> list[CallDelta]:
+        """Read the whole arguments of a call, of which the last pieces may be new."""
+        call = self._calls.get(_place(event))
+        rest = call.rest(text_of(event.get("arguments"))) if call else ""
+        return [call.piece(rest)] if call and rest and not call.ended else []
+
+    def _add(self, call_id: str, place: Hashable) -> None:
+        self._calls[place] = self._calls["id", call_id] = _Call(self.count, call_id)
         self.count += 1
-        return [replace(call.end(arguments, complete=complete), id=call_id, name=name)]
 
     def _found(self, call_id: str, place: Hashable) -> "_Call | None":
         by_id = self._calls.get(("id", call_id)) if call_id else None
         here = self._calls.get(place)
         return by_id or (here if here and (not call_id or not here.id) else None)
 
-    def piece(self, event: Mapping[str, Any], delta: str) -> list[CallDelta]:
-        """Read a piece of arguments."""
-        call = self._calls.get(_place(event))
-        return [call.piece(delta)] if call and not call.complete else []
-
-    def whole(self, event: Mapping[str, Any]) -> list[CallDelta]:
-        """Read the whole arguments of a call, of which the last pieces may be new."""
-        call = self._calls.get(_place(event))
-        rest = call.rest(text_of(event.get("arguments"))) if call else ""
-        return [call.piece(rest)] if call and rest and not call.complete else []
-
 
 class _Call:
     def __init__(self, index: int, call_id: str) -> None:
         self.id = call_id
-        self.complete = False
+        self.ended = False
         self._index = index
         self._pieces: list[str] = []
         self._joiner = SurrogateJoiner()
@@ -159,11 +169,10 @@ class _Call:
         return arguments[len(before) :] if arguments.startswith(before) else ""
 
     def end(self, arguments: str, *, complete: bool) -> CallDelta:
-        """Add what is new in the whole `arguments`, the last of them if the call is `complete`."""
-        self.complete = complete
+        """Add what is new in the whole `arguments`, which are all that there is of them."""
+        self.ended = True
         delta = self.piece(self.rest(arguments))
-        last = self._joiner.close() if complete else ""
-        return replace(delta, arguments=delta.arguments + last, complete=complete)
+        return replace(delta, arguments=delta.arguments + self._joiner.close(), complete=complete)
 
 
 def _place(event: Mapping[str, Any], item: Mapping[str, Any] | None = None) -> Hashable:
@@ -266,15 +275,14 @@ class ResponsesReader:
     def _item_added(self, event: Mapping[str, Any]) -> Frame:
         item = table(event.get("item"))
         if item.get("type") == "function_call":
-            return Frame(native=self._calls.item(event, item, complete=False))
+            return Frame(native=self._calls.begin(event, item))
         label = label_of(item) if item.get("type") == "message" else None
         return Frame(native=[ReasoningItem(label)]) if label else Frame()
 
     def _item_done(self, event: Mapping[str, Any]) -> Frame:
         item = table(event.get("item"))
         if item.get("type") == "function_call":
-            # One that a limit cut off ends, too.
-            return Frame(native=self._calls.item(event, item, complete=item.get("status") != "incomplete"))
+            return Frame(native=self._calls.end(event, item))
         if item.get("type") == "reasoning" and is_returnable(item):
             return Frame(native=[ReasoningItem(item)])
         return Frame()

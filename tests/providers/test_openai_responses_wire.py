@@ -482,6 +482,7 @@ READ = [("call_1", "read", '{"path":"a"}', True)]
     [
         ([BEGUN, piece('{"pa', 1), piece('th":"a"}', 1), piece('{"path":"a"}', 1, "done"), DONE], READ),
         ([BEGUN, DONE], READ),
+        ([{**BEGUN, "item": {**BEGUN["item"], "arguments": "{}"}}, piece('{"path":"a"}', 1), DONE], READ),
         ([DONE], READ),
         ([DONE, DONE], READ),
         ([BEGUN, piece('{"path":"a"}', 1), piece("lost", 7), DONE], READ),
