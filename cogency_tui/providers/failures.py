@@ -66,8 +66,13 @@ _NO_LEVEL = re.compile(
     r"(?=.*thinking[ _]?(level|budget))(?=.*(not (supported|allowed)|unsupported|unknown name|invalid))",
     re.IGNORECASE | re.DOTALL,
 )
-_BAD_SIGNATURE = re.compile(r"\b(invalid|corrupted) thought[ _]signature", re.IGNORECASE)
+_BAD_SIGNATURE = re.compile(
+    r"\b(invalid|corrupted) thought[ _]signature|thought[ _]signature is not valid", re.IGNORECASE
+)
 """Gemini's refusal of a signature that another key or endpoint gave."""
+
+_NO_CALL_IDS = re.compile(r"unknown name \\?\"id\\?\" at '?contents\b.*\bfunction", re.IGNORECASE)
+"""Refusal of the ids of calls, by servers of an older version of Gemini's wire."""
 
 _EVENT_DATA = re.compile(r"^data: ?(\{.+)$", re.MULTILINE)
 _HTML = re.compile(r"\s*(<!doctype html|<html|<head|<body)", re.IGNORECASE)
@@ -118,6 +123,18 @@ _STATUS_OF_NAME = (
 
 THINKING = "thinking"
 """Common name of Gemini's several parameters that request reasoning summaries, for a refusal."""
+
+
+CALL_IDS = "call ids"
+"""Name of the ids of calls in a history, for a refusal."""
+
+_GEMINI_REFUSALS = (
+    (_BAD_SIGNATURE, SIGNATURES),
+    (_NO_CALL_IDS, CALL_IDS),
+    (_NO_LEVEL, EFFORT),
+    (_NO_THINKING, THINKING),
+)
+"""Refusals that do not name their parameter as others do, the more specific first."""
 
 
 class UnsupportedParameterError(BadRequestError):
@@ -263,7 +280,7 @@ def _where_to_set_the_key(endpoint: Endpoint) -> str:
 
 def _refused(message: str, reported: Reported) -> BadRequestError:
     hint = "Check the model name and the provider settings."
-    for refusal, name in ((_BAD_SIGNATURE, SIGNATURES), (_NO_LEVEL, EFFORT), (_NO_THINKING, THINKING)):
+    for refusal, name in _GEMINI_REFUSALS:
         if refusal.search(reported.message):
             return UnsupportedParameterError(message, hint, name)
     refused = _REFUSAL.search(reported.message) or "unsupported" in reported.code

@@ -20,6 +20,7 @@ from cogency_tui.providers.gemini_content import (
     system_field,
     tool_name,
     tools_field,
+    without_ids,
 )
 from cogency_tui.providers.gemini_thinking import checks_signatures, thinking_config
 from cogency_tui.providers.models import ModelFacts
@@ -105,12 +106,7 @@ class GeminiWire:
             **self._settings(refused, options),
             **system_field(messages),
             **tools_field(options.tools),
-            "contents": contents(
-                messages,
-                options,
-                signs=failures.SIGNATURES not in refused,
-                checked=checks_signatures(self._endpoint.model),
-            ),
+            "contents": self._contents(messages, refused, options),
         }
         return json.dumps(body).encode()
 
@@ -122,6 +118,16 @@ class GeminiWire:
     def models(self, body: Mapping[str, Any]) -> list[str]:
         """Return the models that generate content, without `models/` before their names."""
         return models_in(body)
+
+    def _contents(
+        self, messages: Sequence[Message], refused: Collection[str], options: Options
+    ) -> list[dict[str, Any]]:
+        checked = checks_signatures(self._endpoint.model)
+        turns = contents(messages, options, signs=failures.SIGNATURES not in refused, checked=checked)
+        # Later models refuse to continue an answer: they answer the user's turn before it again.
+        while len(turns) > 1 and turns[-1]["role"] == "model":
+            turns.pop()
+        return without_ids(turns) if failures.CALL_IDS in refused else turns
 
     def _settings(self, refused: Collection[str], options: Options) -> dict[str, Any]:
         settings: dict[str, Any] = {}

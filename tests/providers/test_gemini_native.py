@@ -311,12 +311,47 @@ async def test_images_follow_the_results_in_base64() -> None:
         provider = provider_of(peer)
         await ask(provider, [*QUESTION, first, seen], options)
         await provider.close()
-    assert peer.requests[0].body["contents"][2]["parts"][1:] == [
-        {"inlineData": {"mimeType": "image/png", "data": "cG5n"}},
-        {"text": "See."},
-    ]
+    # The peer refuses them in the turn of the results.
+    assert peer.requests[0].body["contents"][3] == {
+        "role": "user",
+        "parts": [{"inlineData": {"mimeType": "image/png", "data": "cG5n"}}, {"text": "See."}],
+    }
     plain = body_of([*QUESTION, first, seen], Options(tools=TOOLS.tools))
-    assert plain["contents"][2]["parts"][1] == {"text": "[image image/png 800×600]"}
+    assert plain["contents"][3]["parts"][0] == {"text": "[image image/png 800×600]"}
+
+
+async def test_what_the_user_says_after_results_is_a_turn_of_its_own() -> None:
+    first = answered({"type": "call", "id": "fc-1", "name": "list", "arguments": ""})
+    history = [*QUESTION, first, results_of(first), QUESTION[1], QUESTION[1]]
+    async with GeminiPeer(model=MODEL) as peer:
+        provider = provider_of(peer)
+        await ask(provider, history)
+        await provider.close()
+    contents = peer.requests[0].body["contents"]
+    assert [(turn["role"], len(turn["parts"])) for turn in contents[1:]] == [
+        ("model", 1),
+        ("user", 1),
+        ("user", 2),
+    ]
+
+
+async def test_an_answer_at_the_end_is_not_to_be_continued() -> None:
+    async with GeminiPeer(model=MODEL) as peer:
+        provider = provider_of(peer)
+        answer, _ = await ask(provider, [*QUESTION, answered({"type": "text", "text": "Hm."})])
+        await provider.close()
+    assert answer["content"] == "Hello."
+    assert len(peer.requests[0].body["contents"]) == 1
+
+
+async def test_a_server_without_ids_of_calls_is_asked_without() -> None:
+    async with GeminiPeer(acts=[PARALLEL], model=MODEL, refuses=["id"]) as peer:
+        provider = provider_of(peer)
+        first, _ = await ask(provider, QUESTION)
+        answer, _ = await ask(provider, [*QUESTION, first, results_of(first)])
+        await provider.close()
+    assert answer["content"] == "Hello."
+    assert ['"id"' in request.raw.decode() for request in peer.requests] == [False, True, False]
 
 
 def test_a_history_of_calls_is_text_where_there_are_no_tools() -> None:
