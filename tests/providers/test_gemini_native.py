@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 from cogency_tui.config.schema import Effort
-from cogency_tui.errors import BadRequestError, ProviderProtocolError
-from cogency_tui.protocol.messages import ImagePart, Message, Part
+from cogency_tui.errors import BadRequestError, NetworkError, ProviderProtocolError
+from cogency_tui.protocol.messages import ImagePart, Message, Part, ReasoningPart
 from cogency_tui.providers.base import CallDelta, Chunk, Notice, Options, ReasoningItem, TextDelta
 from cogency_tui.providers.endpoint import Endpoint
 from cogency_tui.providers.gemini import GeminiWire
@@ -379,6 +379,30 @@ def test_a_longer_native_history_begins_with_the_bytes_of_the_shorter_one() -> N
     shorter = wire_of().encode(history, [], TOOLS)
     longer = wire_of().encode([*history, first, results_of(first)], [], TOOLS)
     assert longer.startswith(shorter.removesuffix(b"]}"))
+
+
+def test_signatures_of_sessions_are_put_on_the_part_after_them() -> None:
+    def thought(signature: str) -> ReasoningPart:
+        return {"type": "reasoning", "item": {"type": "thought", "signature": signature, "summary": []}}
+
+    first = answered(
+        thought("b25l"),
+        {"type": "text", "text": "Hm."},
+        thought("dHdv"),
+        {"type": "call", "id": "ab12", "name": "list", "arguments": ""},
+    )
+    parts = body_of([*QUESTION, first, results_of(first)])["contents"][1]["parts"]
+    assert [part["thoughtSignature"] for part in parts] == ["b25l", "dHdv"]
+
+
+async def test_calls_before_a_drop_are_received() -> None:
+    async with GeminiPeer(acts=[PARALLEL], always=Fault(drop="within", after=5), model=MODEL) as peer:
+        provider, asked = provider_of(peer), Asked()
+        with pytest.raises(NetworkError):
+            await asked.read(provider.stream(QUESTION, TOOLS))
+        await provider.close()
+    assert [call["id"] for call in calls_in(answer_of(asked.chunks))] == ["fc-1"]
+    assert len(peer.requests) == 1
 
 
 def test_a_signature_whose_call_is_missing_is_left_out() -> None:
