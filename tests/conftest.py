@@ -13,7 +13,7 @@ import hypothesis
 import pytest
 
 from cogency_tui import search_paths
-from cogency_tui.providers.configured_providers import PRESETS
+from cogency_tui.providers.presets import PRESETS
 from tests.exhaustive import is_quick, select
 from tests.settling import settle_surely
 from tests.shared_styles import share_styles

@@ -13,7 +13,7 @@ from cogency_tui.cli.arguments import interface_parser, parser_of
 from cogency_tui.cli.main import main
 from cogency_tui.config.layers import load_settings
 from cogency_tui.config.options import options
-from cogency_tui.providers.configured_providers import PRESETS
+from cogency_tui.providers.presets import PRESETS
 from cogency_tui.tui.commands import COMMANDS
 from cogency_tui.tui.help.key_table import key_table
 from cogency_tui.tui.kit.keys import spelled_key
@@ -113,9 +113,31 @@ def test_its_command_lines_can_be_given(line: str) -> None:
         parser_of(words[0], "").parse_args(words[1:])
 
 
-def test_its_providers_are_the_presets() -> None:
-    table = README.partition("| provider |")[2].partition("\n\n")[0]
-    assert set(re.findall(r"`(\w+)`", table)) == PRESETS.keys()
+def _without_measures(report: str) -> list[list[str]]:
+    """The cells of a report; those of time and tokens, which depend on the machine, without their numbers."""
+    rows = [line.split() for line in report.strip().splitlines()]
+    return [
+        [re.sub(r"[\d.,]+", "", cell) if row[0] in ("tokens", "seconds") else cell for cell in row]
+        for row in rows
+        if row
+    ]
+
+
+def test_its_comparison_is_what_the_offline_model_comes_to(capsys: pytest.CaptureFixture[str]) -> None:
+    [example] = [text for text in blocks("console") if text.startswith("$ cogency-tui eval ")]
+    command, _, shown = example.partition("\n")
+    assert main(shlex.split(command)[2:]) == 1
+    assert _without_measures(capsys.readouterr().out) == _without_measures(shown)
+
+
+def test_its_providers_and_default_models_are_those_of_the_presets() -> None:
+    table = README.partition("| provider | default model |")[2].partition("\n\n")[0]
+    shown: dict[str, str] = {}
+    for line in table.splitlines()[2:]:
+        names, model = (cell.strip() for cell in line.split("|")[1:3])
+        shown |= dict.fromkeys(re.findall(r"`(\w+)`", names), model.strip("`"))
+    # llama.cpp serves one model under any name.
+    assert shown == {name: preset.model for name, preset in PRESETS.items()} | {"llamacpp": ""}
 
 
 def existing(text: str) -> list[Path]:
@@ -141,7 +163,7 @@ def test_each_recipe_names_what_its_files_have(kind: str, recipe: str) -> None:
 
 
 def test_there_is_a_recipe_for_each_kind_of_addition() -> None:
-    assert len(RECIPES) == 12
+    assert len(RECIPES) == 13
 
 
 def test_what_it_shows_is_there() -> None:

@@ -22,6 +22,8 @@ from cogency_tui.config.layers import Configured, Layer, configure, load_setting
 from cogency_tui.config.mcp import McpSettings
 from cogency_tui.config.schema import (
     PERMISSIONS,
+    DialectChoice,
+    EffortChoice,
     Mode,
     Permissions,
     Settings,
@@ -30,7 +32,6 @@ from cogency_tui.config.schema import (
     data_path,
 )
 from cogency_tui.errors import ConfigError
-from cogency_tui.protocol import Dialect
 from cogency_tui.providers.base import Provider
 from cogency_tui.providers.configured_providers import create_provider, secrets
 from cogency_tui.tools.shell.concealed_proc_environ import conceal
@@ -65,7 +66,8 @@ class Agent:
     and closes with `close`, or after the turn if `open` was not called.
 
     `llm` names a provider of the configuration, or is one. An argument that is not given follows the user's
-    configuration. `mode`, `permissions` and `ask` may be set at any time, and apply from the next cycle.
+    configuration. `mode`, `effort`, `permissions` and `ask` may be set at any time, and apply from the next
+    cycle.
     `max_cost` is in USD for each turn (`budget.turn.hard`). `tools` are added to the built-in ones: typed
     async functions with a docstring, or `Tool`s. `mcp` adds servers to those of the configuration, and
     replaces those of the same name.
@@ -81,7 +83,8 @@ class Agent:
         *,
         model: str | None = None,
         mode: Mode | None = None,
-        dialect: Dialect | None = None,
+        dialect: DialectChoice | None = None,
+        effort: EffortChoice | None = None,
         permissions: Permissions | None = None,
         max_iterations: int | None = None,
         max_cost: float | None = None,
@@ -99,6 +102,7 @@ class Agent:
             "model": model,
             "mode": mode,
             "dialect": dialect,
+            "effort": effort,
             "permissions": permissions,
             "max_iterations": max_iterations,
             "budget.turn.hard": max_cost,
@@ -112,7 +116,8 @@ class Agent:
         """The settings, each with its origin."""
         self.mode: Mode = self.settings.mode
         self.permissions: Permissions = self.settings.permissions
-        self.dialect: Dialect | None = dialect
+        self.effort: EffortChoice = self.settings.effort
+        self.dialect: DialectChoice | None = dialect
         """The dialect of every conversation from now on; None leaves each conversation its own."""
         self.ask = ask
         self.titled: Callable[[str, str], None] | None = None
@@ -195,6 +200,8 @@ class Agent:
         self.configured, self._from_project = configured, from_project
         if now.mode != before.mode:
             self.mode = now.mode
+        if now.effort != before.effort:
+            self.effort = now.effort
         if now.permissions != before.permissions:
             self.permissions = now.permissions if widens else self._narrowed(now.permissions)
 
@@ -206,8 +213,8 @@ class Agent:
         """Create an agent for a conversation that runs at the same time as those of this one: of the same
         store, engine and configuration.
 
-        Its mode, dialect and model begin as these; its permissions do, too, but are no wider than configured.
-        It is closed with this one, or ends with `leave`.
+        Its mode, dialect, effort and model begin as these; its permissions do, too, but are no wider than
+        configured. It is closed with this one, or ends with `leave`.
         """
         # Created on first use, and shared from now on.
         _ = (self.rules, self.project_settings, self.profile, self.recall)
@@ -225,10 +232,12 @@ class Agent:
         self.ask = self.titled = self.progressed = None
 
     def use_configured(self, key: str) -> None:
-        """Replace the mode, permissions or dialect chosen since the start by the configured value."""
+        """Replace the mode, effort, permissions or dialect chosen since the start by the configured value."""
         match key:
             case "mode":
                 self.mode = self.settings.mode
+            case "effort":
+                self.effort = self.settings.effort
             case "permissions":
                 self.permissions = self.settings.permissions
             case "dialect":
@@ -468,8 +477,8 @@ class Agent:
         """The conversation as its model receives it: the context and its summary."""
         store = await self.store()
         conversation = self._conversations.conversation(conversation_id, self)
-        await conversation.begin(store)
-        return conversation.history(store, await self._conversations.dialect_of(store, conversation_id))
+        await self._conversations.prepare(store, conversation)
+        return conversation.history(store, conversation.wanted_dialect())
 
     def _configure(self) -> Configured:
         layer: Layer | None = None

@@ -6,7 +6,9 @@ summary of the older ones; it is stored, and replaces these in requests from the
 
 from collections.abc import Callable, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+from msgspec import structs
 
 from cogency_tui.agent.background_request import record_request
 from cogency_tui.agent.compaction import Compaction, CompactionPlan, Fates, length_of
@@ -15,19 +17,22 @@ from cogency_tui.agent.request_messages import (
     MessageLog,
     VerbatimPart,
     Way,
-    build_messages,
+    characters_of,
     framed,
     left_out,
+    messages_of,
     summary_message,
+    tools_of,
 )
 from cogency_tui.agent.verbatim_parts import describe_verbatim, name_of, pinned_part, verbatim_parts
 from cogency_tui.config.schema import Settings
 from cogency_tui.errors import ContextTooLongError, ProviderProtocolError, UsageError
 from cogency_tui.protocol import Dialect, create_parser
 from cogency_tui.protocol.events import CompactionFigures, Event
-from cogency_tui.protocol.messages import Message
-from cogency_tui.providers.base import Provider, TextDelta, Usage
+from cogency_tui.protocol.messages import AnswerItems, Message
+from cogency_tui.providers.base import Options, Provider, TextDelta, Usage
 from cogency_tui.providers.token_counting import CHARACTERS_PER_TOKEN
+from cogency_tui.store.answer_items import StoredAnswerItems
 from cogency_tui.store.pins import PinnedPart, Pins
 from cogency_tui.store.requests import Frame
 from cogency_tui.store.store import Store
@@ -77,9 +82,15 @@ class Prepared:
     """A request that is ready: its `messages` are the events above `since` up to `through` in `frame`."""
 
     messages: list[Message]
+    options: Options
     since: int
     through: int
     frame: Frame
+
+    @property
+    def characters(self) -> int:
+        """The total length of the messages and the tools."""
+        return characters_of(self.frame, self.messages)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,17 +115,19 @@ class History:
         system: Sequence[tuple[str, str]],
         calibration: Calibration,
         log: MessageLog,
+        options: Callable[[], Options] = Options,
     ) -> None:
         """`system` are the parts of the system prompt with their names; `log` holds the messages rendered
-        before.
+        before. `options` returns those of the next request, but for the tools.
         """
         self._store = store
         self._conversation_id = conversation_id
         self._settings = settings
         self._dialect: Dialect = dialect
         self._provider = provider
-        self._parts = system
-        self._system = "".join(text for _name, text in system)
+        self._parts = tuple(system)
+        self._options = options
+        self._items = StoredAnswerItems(store.database)
         self._calibration = calibration
         self._log = log
         self._summaries = Summaries(store.database)
@@ -125,23 +138,41 @@ class History:
         summary = await self.summary()
         frame, since = await self.frame(summary), summary.through if summary else 0
         log = self._log
-        log.follow(Way(since, self._dialect, frame.output_limit))
+        log.follow(Way(since, self._dialect, frame.output_limit, frame.provider, frame.model))
+        await self._add_items(frame)
         if not log.add(await self._store.numbered_events(self._conversation_id, log.through)):
             log.restart(in_parts=False)
+            await self._add_items(frame)
             log.add(await self._store.numbered_events(self._conversation_id, since))
-        return Prepared(framed(frame, log.messages(), log.asked, note), since, log.through, frame)
+        messages = framed(frame, log.messages(), log.asked, note)
+        return Prepared(messages, self._options_in(frame), since, log.through, frame)
+
+    async def _add_items(self, frame: Frame) -> None:
+        """Add what the model's provider has delivered beside its answers to the messages."""
+        after = self._log.items_through
+        items = await self._items.of(self._conversation_id, frame.provider, frame.model, after)
+        self._log.add_items(items)
+
+    def _options_in(self, frame: Frame) -> Options:
+        return structs.replace(self._options(), tools=tools_of(frame))
 
     async def frame(self, summary: Summary | None) -> Frame:
         """The parts around the events in a request now, with `summary` in place of earlier events."""
-        settings, before = self._settings, await self._summary_text(summary)
+        settings, before, provider = self._settings, await self._summary_text(summary), self._provider()
         return Frame(
-            tuple(self._parts), before, self._dialect, settings.output_limit, settings.history_window
+            self._parts,
+            before,
+            self._dialect,
+            settings.output_limit,
+            settings.history_window,
+            provider.name,
+            provider.model,
         )
 
-    async def is_due(self, messages: Sequence[Message]) -> bool:
-        """Return whether these messages nearly fill the context, and there is an older part to summarise."""
+    async def is_due(self, prepared: Prepared) -> bool:
+        """Return whether this request nearly fills the context, and there is an older part to summarise."""
         size = self._provider().facts.context_size
-        used = self._calibration.tokens(characters_in(messages))
+        used = self._calibration.tokens(prepared.characters)
         if not size or not self._settings.compact_at or used <= size * self._settings.compact_at:
             return False
         return self._cut(await self._events(await self.summary())) > 0
@@ -166,14 +197,16 @@ class History:
     async def context(self) -> list[ContextPart]:
         """The parts that fill the context, empty ones left out."""
         summary = await self.summary()
+        frame = await self.frame(summary)
         shown = [event for _number, event in await self._events(summary)]
         block = await self._environment()
         environment = len(f"{block}\n\n") if block else 0
         verbatim = await self._verbatim(summary.through) if summary else ()
         pinned = sum(len(part.text) for part in verbatim if part.pinned)
         summarised = len(summary_message(summary, verbatim=self._describe(verbatim))) - pinned
-        results = characters_in(self._render("", [e for e in shown if e["type"] == "result"])[1:])
-        everything = characters_in(self._render(await self._summary_text(summary), shown)[1:])
+        only_results = [event for event in shown if event["type"] == "result"]
+        results = characters_in(messages_of(replace(frame, summary=""), only_results)[1:])
+        everything = characters_in(messages_of(frame, shown)[1:])
         parts = [(name, len(text)) for name, text in self._parts]
         parts += [
             ("environment", environment),
@@ -206,13 +239,15 @@ class History:
             raise UsageError("There is nothing to summarize yet.", "Send a message first.")
         fates, unread = await self._fates(events[-1][0]), await self._unread(await self._events(summary))
         parts = await in_thread(fates.parts, events, since, unread)
-        before = self._calibration.tokens(characters_in((await self.prepare()).messages))
+        before = self._calibration.tokens((await self.prepare()).characters)
         return CompactionPlan(parts, before, min(before, await self._after(summary, events[-1][0])))
 
     async def _after(self, summary: Summary | None, through: int) -> int:
         """The tokens of the context after a summary of the events up to the one numbered `through`, about."""
         verbatim = self._describe(await self._verbatim(through))
-        around = len(self._system) + len(await self._environment()) + len(verbatim)
+        around = (
+            sum(len(text) for _name, text in self._parts) + len(await self._environment()) + len(verbatim)
+        )
         written = self._calibration.tokens(len(summary.text)) if summary else 0
         return self._calibration.tokens(around) + max(_NEW_SUMMARY, written)
 
@@ -266,7 +301,7 @@ class History:
         old = events[:count]
         provider, unread = self._provider(), await self._unread(old)
         text, limit = await self._ask(before, [event for _number, event in old], old[-1][0])
-        whole = self._calibration.tokens(characters_in((await self.prepare()).messages))
+        whole = self._calibration.tokens((await self.prepare()).characters)
         id = await self._summaries.add(
             self._conversation_id,
             old[-1][0],
@@ -275,7 +310,7 @@ class History:
             unread=unread,
             result_limit=limit,
         )
-        after = self._calibration.tokens(characters_in((await self.prepare()).messages))
+        after = self._calibration.tokens((await self.prepare()).characters)
         await self._summaries.measure(id, whole, after)
         _summary, messages = (await self.covered())[0]
         return CompactionFigures(summary=id, messages=messages, before=whole, after=after)
@@ -340,17 +375,6 @@ class History:
         """The events that no summary replaces, with their numbers."""
         return await self._store.numbered_events(self._conversation_id, summary.through if summary else 0)
 
-    def _render(self, before: str, events: Sequence[Event], limit: int = 0) -> list[Message]:
-        settings = self._settings
-        return build_messages(
-            self._system,
-            events,
-            self._dialect,
-            limit or settings.output_limit,
-            summary=before,
-            window=settings.history_window,
-        )
-
     def _cut(self, events: Sequence[tuple[int, Event]]) -> int:
         """The number of events to summarise, chosen so that the rest begins at the start of a message."""
         room = self._provider().facts.context_size * RETAINED
@@ -367,24 +391,26 @@ class History:
 
     async def _ask(self, before: Summary | None, old: Sequence[Event], through: int) -> tuple[str, int]:
         """A summary of these events by the model, and the most characters of a result that it was sent."""
-        summarised, limit = await self._summary_text(before), self._settings.output_limit
+        frame = await self.frame(before)
         requests = _NOT_REQUESTS if self._settings.compact_keeps_messages else _REQUESTS
         if pinned := await self._pins.parts(self._conversation_id, through):
             requests = f"{_PINNED.format('; '.join(map(name_of, pinned)))} {requests}"
         try:
-            text = await self._generate(self._render(summarised, old), requests)
+            text = await self._generate(frame, old, requests)
         except ContextTooLongError:
-            limit = min(limit, SHORT_OUTPUT)
-            text = await self._generate(self._render(summarised, old, limit), requests)
-        return text, limit
+            frame = replace(frame, output_limit=min(frame.output_limit, SHORT_OUTPUT))
+            text = await self._generate(frame, old, requests)
+        return text, frame.output_limit
 
-    async def _generate(self, messages: list[Message], requests: str) -> str:
+    async def _generate(self, frame: Frame, old: Sequence[Event], requests: str) -> str:
+        found = await self._items.of(self._conversation_id, frame.provider, frame.model)
+        messages = messages_of(frame, old, items=AnswerItems(item for _number, item in found))
         messages.append({"role": "user", "content": INSTRUCTION.format(requests=requests)})
         parser = create_parser(self._dialect)
         events: list[Event] = []
         usage: Usage | None = None
         provider = self._provider()
-        async with aclosing(provider.stream(messages)) as chunks:
+        async with aclosing(provider.stream(messages, self._options_in(frame))) as chunks:
             async for chunk in chunks:
                 if isinstance(chunk, TextDelta):
                     events += parser.feed(chunk.text)

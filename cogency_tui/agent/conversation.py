@@ -5,14 +5,17 @@ any time (mode, provider, permissions) is read when it is needed.
 """
 
 import asyncio
+import json
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Protocol
 
 from cogency_tui.agent.budget import Budget
 from cogency_tui.agent.call_graph import TurnActions
 from cogency_tui.agent.context_window import History
 from cogency_tui.agent.cycle_metrics import Calibration
+from cogency_tui.agent.dialect_choice import dialect_for
 from cogency_tui.agent.engine import Engine
 from cogency_tui.agent.model_channels import (
     AutoChannel,
@@ -29,11 +32,11 @@ from cogency_tui.agent.project.settings import Delegates
 from cogency_tui.agent.prompt import ACTION_TYPES, system_parts
 from cogency_tui.agent.request_messages import MessageLog
 from cogency_tui.agent.scheduler import Preview, Scheduler
-from cogency_tui.config.schema import Mode, Settings
+from cogency_tui.config.schema import DialectChoice, EffortChoice, Mode, Settings
 from cogency_tui.errors import UsageError
 from cogency_tui.protocol import Dialect
 from cogency_tui.protocol.taint_sources import Sources
-from cogency_tui.providers.base import Provider
+from cogency_tui.providers.base import Options, Provider
 from cogency_tui.redaction import Redactor
 from cogency_tui.store.store import Store
 from cogency_tui.tools.base import ToolContext
@@ -48,6 +51,18 @@ class Work(Protocol):
     def interrupt(self) -> None: ...
 
 
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """The user's choices that a conversation follows, each as it is when it is needed. A `dialect` of None
+    leaves the conversation its own.
+    """
+
+    provider: Callable[[], Provider]
+    mode: Callable[[], Mode]
+    dialect: Callable[[], DialectChoice | None]
+    effort: Callable[[], EffortChoice]
+
+
 class Conversation:
     """One conversation while its agent is open.
 
@@ -60,8 +75,7 @@ class Conversation:
         engine: Engine,
         id: str,
         gate: Gate,
-        provider: Callable[[], Provider],
-        mode: Callable[[], Mode],
+        choices: Choices,
         assemble: "Callable[[Conversation], Registry]",
         *,
         settings: Settings | None = None,
@@ -72,14 +86,16 @@ class Conversation:
         self.engine = engine
         self.id = id
         self.gate = gate
-        self.provider = provider
-        self.mode = mode
+        self.choices = choices
+        self.provider = choices.provider
         self.depth = depth
         self._settings = settings
         self.budget = budget or Budget(id, gate, lambda: engine.settings.budget, engine.store)
         """The spending limits; a sub-agent shares those of its caller."""
-        self.dialect: Dialect = self.settings.dialect
-        """The dialect of the last turn."""
+        self.own_dialect: DialectChoice | None = None
+        """The choice that is stored with it."""
+        self.dialect: Dialect = self.wanted_dialect()
+        """The dialect of the last cycle."""
         self.background = engine.background.of(id)
         """The background commands that it has started."""
         self.delegates = engine.project_settings.now
@@ -115,6 +131,20 @@ class Conversation:
     def settings(self) -> Settings:
         """Its own settings, else those in force."""
         return self._settings or self.engine.settings
+
+    @property
+    def dialect_choice(self) -> DialectChoice:
+        """The user's choice of its dialect."""
+        return self.choices.dialect() or self.own_dialect or self.settings.dialect
+
+    def wanted_dialect(self) -> Dialect:
+        """The dialect of the next cycle, which depends on the model, too."""
+        return dialect_for(self.dialect_choice, self.provider())
+
+    def options(self) -> Options:
+        """The options of its next request, but for the tools."""
+        effort = self.choices.effort()
+        return Options(effort=None if effort == "auto" else effort, conversation=self.id)
 
     def interrupt(self) -> None:
         """Stop the turn, even one that has not begun yet."""
@@ -192,9 +222,8 @@ class Conversation:
             # A session knows the tools as they were.
             self._channel_key = None
 
-    def begin_turn(self, work: Work, dialect: Dialect) -> Sources:
-        """Note that `work` is a turn in `dialect`; return the sources whose words describe its tools."""
-        self.dialect = dialect
+    def begin_turn(self, work: Work) -> Sources:
+        """Note that `work` is a turn; return the sources whose words describe its tools."""
         described = {source_of(tool.name): described_by(tool.name) for tool in self.registry}
         described.pop("", None)
         for server, source in described.items():
@@ -231,9 +260,10 @@ class Conversation:
     def history(self, store: Store, dialect: Dialect) -> History:
         """The conversation as the model receives it; text from files, servers and the profile is redacted."""
         redact = Redactor(self.engine.secrets).text
+        native = dialect == "native"
         parts = system_parts(
             dialect,
-            self.registry.describe(),
+            json.dumps(self.registry.specs(), ensure_ascii=False) if native else self.registry.describe(),
             [tool.name for tool in self.registry if tool.name in ACTION_TYPES],
             role=self._role,
             instructions=self.instructions.text,
@@ -248,6 +278,7 @@ class Conversation:
             [(name, redact(text)) for name, text in parts],
             self.calibration,
             self._log,
+            self.options,
         )
 
     async def close(self) -> None:
@@ -265,7 +296,7 @@ class Conversation:
         return [*own, *store.new_notices(), *self.engine.servers.new_notices()]
 
     async def channel(self) -> Channel:
-        key = (self.mode(), self.provider())
+        key = (self.choices.mode(), self.provider())
         if self._channel is None or self._channel_key != key:
             await self._close_channel()
             self._channel = _create_channel(*key, self._last_answers)

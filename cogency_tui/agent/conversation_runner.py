@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from cogency_tui.config.schema import Settings, config_directory
+from cogency_tui.config.schema import DIALECT_CHOICES, DialectChoice, Settings, config_directory
 from cogency_tui.errors import CogencyError, StoreError
-from cogency_tui.protocol import DIALECTS, Dialect
 from cogency_tui.providers.base import Provider
 from cogency_tui.providers.configured_providers import create_provider, host_of, secrets
 
@@ -39,6 +38,11 @@ _PATIENCE = 1.5
 _NOT_LASTING = "the store is unavailable: file changes cannot be reverted after the program ends"
 
 _RESTORED = "This conversation was in the trash, and is restored."
+
+
+def choice_of(record: "StoredConversation") -> DialectChoice | None:
+    """The choice of dialect that is stored with a conversation."""
+    return next((choice for choice in DIALECT_CHOICES if choice == record.dialect), None)
 
 
 class Conversations:
@@ -213,8 +217,7 @@ class Conversations:
         store = await self._agent.store()
         if not self._agent.lasting:
             conversation.gate.caution(_NOT_LASTING)
-        dialect = await self.dialect_of(store, conversation.id)
-        await conversation.begin(store)
+        await self.prepare(store, conversation)
         # An agent that closes after this turn has no later one in which to wait for servers.
         await conversation.gather_tools(_PATIENCE if self.held and not self.patient else None)
         with suppress(CogencyError):
@@ -222,7 +225,7 @@ class Conversations:
             await asyncio.to_thread(self._agent_of(conversation.id).follow_project)
         if self.held and self._warming is None:
             self._warming = asyncio.create_task(self._warm())
-        turn = Turn(conversation, store, dialect, Recorder(store, conversation.id, queue, chunks=chunks))
+        turn = Turn(conversation, store, Recorder(store, conversation.id, queue, chunks=chunks))
         await turn.run(query, queue.close, lambda: self._reviewed(conversation.id))
         with suppress(CogencyError):
             # The turn has ended; a failure here is retried with the next one.
@@ -242,8 +245,7 @@ class Conversations:
         from cogency_tui.agent.user_command import UserCommand
 
         store = await self._agent.store()
-        await self.dialect_of(store, conversation.id)
-        await conversation.begin(store)
+        await self.prepare(store, conversation)
         await UserCommand(conversation, store, command, queue.put).run()
 
     @property
@@ -313,31 +315,38 @@ class Conversations:
         """The conversation, if it has run in this process."""
         return self._known.get(id)
 
-    async def dialect_of(self, store: "Store", conversation: str) -> Dialect:
-        """The dialect of the conversation, which is created if it is new, and recovered if it broke off."""
+    async def prepare(self, store: "Store", conversation: "Conversation") -> None:
+        """Prepare the conversation for work: it is created if it is new, and recovered if it broke off.
+
+        Raises:
+            StoreError: it cannot be read or stored.
+        """
+        await self._note_choices(store, conversation)
+        await conversation.begin(store)
+
+    async def _note_choices(self, store: "Store", conversation: "Conversation") -> None:
+        """Store the conversation's model and dialect, or their change."""
         from cogency_tui.workspace.git.branch import branch_of
 
-        agent = self._agent_of(conversation)
-        known = await store.conversation(conversation)
-        dialect: Dialect = agent.dialect or agent.settings.dialect
+        agent, id = self._agent_of(conversation.id), conversation.id
+        name, model = agent.provider.name, agent.provider.model
+        known = await store.conversation(id)
         if known is None:
             await store.create_conversation(
                 str(agent.project),
-                id=conversation,
-                dialect=dialect,
-                provider=agent.provider.name,
-                model=agent.provider.model,
+                id=id,
+                dialect=conversation.dialect_choice,
+                provider=name,
+                model=model,
                 branch=await asyncio.to_thread(branch_of, agent.project),
             )
-            return dialect
-        await store.recover(conversation)
+            return
+        await store.recover(id)
         await self.settle()
-        if agent.dialect is None:
-            dialect = known.dialect if known.dialect in DIALECTS else dialect
-        name, model = agent.provider.name, agent.provider.model
+        conversation.own_dialect = choice_of(known)
+        dialect = conversation.dialect_choice
         if (known.dialect, known.provider, known.model) != (dialect, name, model):
-            await store.set_settings(conversation, dialect=dialect, provider=name, model=model)
-        return dialect
+            await store.set_settings(id, dialect=dialect, provider=name, model=model)
 
     async def frame(self, record: "StoredConversation", summary: "Summary | None") -> "Frame":
         """The frame that a request would put around the events of a conversation now; nothing is changed.
@@ -348,9 +357,8 @@ class Conversations:
         store = await self._agent.store()
         conversation = self.conversation(record.id)
         await conversation.begin(store)
-        known = record.dialect
-        dialect: Dialect = known if known in DIALECTS else self._agent.settings.dialect
-        return await conversation.history(store, dialect).frame(summary)
+        conversation.own_dialect = choice_of(record)
+        return await conversation.history(store, conversation.wanted_dialect()).frame(summary)
 
     def adopt(self, provider: Provider) -> None:
         """Close this provider with the rest, and return it again under its name."""
@@ -413,17 +421,21 @@ class Conversations:
         return self._followed.get(id, self._agent)
 
     def _create(self, id: str) -> "Conversation":
-        from cogency_tui.agent.conversation import Conversation
+        from cogency_tui.agent.conversation import Choices, Conversation
         from cogency_tui.agent.permissions.gate import Gate
         from cogency_tui.agent.subagents import assemble
 
         def followed() -> "Agent":
             return self._agent_of(id)
 
-        gate = Gate(lambda: followed().permissions, lambda: followed().ask, self._agent.rules)
-        return Conversation(
-            self.shared(), id, gate, lambda: followed().provider, lambda: followed().mode, assemble
+        choices = Choices(
+            lambda: followed().provider,
+            lambda: followed().mode,
+            lambda: followed().dialect,
+            lambda: followed().effort,
         )
+        gate = Gate(lambda: followed().permissions, lambda: followed().ask, self._agent.rules)
+        return Conversation(self.shared(), id, gate, choices, assemble)
 
     async def _warm(self) -> None:
         """Scan the project while the model is asked, so that the first command need not wait for it."""

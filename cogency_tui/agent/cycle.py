@@ -8,9 +8,10 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from typing import cast
+from typing import Literal, cast
 
 from cogency_tui.agent.answer_stream import PATIENCE, PIECE, Generation
+from cogency_tui.agent.context_window import Prepared
 from cogency_tui.agent.conversation import Conversation
 from cogency_tui.agent.cycle_metrics import Meter
 from cogency_tui.agent.model_channels import Channel
@@ -27,15 +28,25 @@ from cogency_tui.protocol.events import (
     CallState,
     ErrorPayload,
     Event,
+    Measure,
     RespondEvent,
     ResultEvent,
     ThinkEvent,
 )
-from cogency_tui.protocol.messages import Message
+from cogency_tui.protocol.messages import AnswerItem
+from cogency_tui.protocol.native_dialect import NativeParser
 from cogency_tui.protocol.stray_calls import Slip, find_slip
 from cogency_tui.protocol.taint_sources import Sources
 from cogency_tui.protocol.transcript import as_tool_call, call_record
-from cogency_tui.providers.base import Chunk, Notice, ReasoningDelta, Retrying, TextDelta
+from cogency_tui.providers.base import (
+    CallDelta,
+    Chunk,
+    Notice,
+    ReasoningDelta,
+    ReasoningItem,
+    Retrying,
+    TextDelta,
+)
 
 MOST_WRITTEN_CALLS = 1000
 """Calls of one answer; the scheduler runs some of these, and answers the others with the reason."""
@@ -48,13 +59,20 @@ _WRITE_AGAIN: dict[Dialect, str] = {
     "delimiter": "No call of the batch ran. Write the batch again: each call on a line of its own, as §call: "
     "and one JSON object, then §execute.",
     "action": "Write this action again, as one JSON object with name and parameters between its tags.",
+    "native": "Make this call again, with its arguments as one JSON object.",
 }
 _EMPTY: dict[Dialect, str] = {
     "xml": "The batch was empty: its array holds no call, so nothing ran",
     "delimiter": "The batch was empty: no line before §execute could be read as a §call:, so nothing ran",
     "action": "",
+    "native": "",
 }
-_EMPTY_RAW: dict[Dialect, str] = {"xml": "<execute>[]</execute>", "delimiter": "§execute", "action": ""}
+_EMPTY_RAW: dict[Dialect, str] = {
+    "xml": "<execute>[]</execute>",
+    "delimiter": "§execute",
+    "action": "",
+    "native": "",
+}
 
 _FORGED = Slip(
     "You wrote results yourself. They were discarded: only the engine reports results.",
@@ -85,8 +103,8 @@ class Interrupted(Exception):
 
 
 class Cycle:
-    """One request with `messages` over `channel`, and the calls of its answer, unless it is the last that its
-    turn may have (`runs_calls`).
+    """One request over `channel`, and the calls of its answer, unless it is the last that its turn may have
+    (`runs_calls`).
 
     It runs once: `start`, `run`, `settle`; `stop` at any time, which makes `run` raise `Interrupted`.
     """
@@ -94,7 +112,7 @@ class Cycle:
     def __init__(
         self,
         conversation: Conversation,
-        messages: Sequence[Message],
+        prepared: Prepared,
         channel: Channel,
         schedule: Callable[[Preview, Callable[[], None]], Scheduler],
         recorder: Recorder,
@@ -103,7 +121,7 @@ class Cycle:
         runs_calls: bool,
     ) -> None:
         settings = conversation.settings
-        self.meter = Meter(messages, conversation.calibration)
+        self.meter = Meter(prepared.characters, conversation.calibration)
         self.channel = channel
         self.malformed = False
         """True if a call could not be parsed, or was written where nothing runs it."""
@@ -111,11 +129,12 @@ class Cycle:
         """The problem of the last such call."""
         self.broken: ProviderError | None = None
         """The error that broke the answer off, if one did; what arrived before is processed."""
-        self._messages = messages
+        self._prepared = prepared
         self._dialect: Dialect = conversation.dialect
         self._tools = conversation.registry.names
         self._runs_calls = runs_calls
         self._patience = max(PATIENCE, settings.first_byte_timeout, settings.idle_timeout)
+        self._provider = conversation.provider()
         self._recorder = recorder
         self._clock = clock
         self._news = asyncio.Event()
@@ -127,6 +146,7 @@ class Cycle:
             payload_limit=settings.payload_limit,
             used_ids=self._scheduler.used_ids,
         )
+        self._native = self._parser if isinstance(self._parser, NativeParser) else None
         self._reasoning = Emitter(clock, new_id)
         self._reasoning.begin_unit("think")
         self._streams = self._dialect == "action"
@@ -135,9 +155,15 @@ class Cycle:
         self._id = new_id()
         self._accumulator = Accumulator()
         self._units: list[ThinkEvent | RespondEvent] = []
-        self._events: deque[Event] = deque()
+        self._events: deque[Event | ReasoningItem] = deque()
+        self._items: list[ReasoningItem] = []
+        """Items of reasoning that no event has followed yet."""
+        self._last = ""
+        """The id of the last unit or call that was emitted."""
         self._written = 0
         self._called = 0
+        self._malformed_calls = 0
+        self._leaked = False
         self._unit = ""
         self._closed = False
         self._stopped = False
@@ -157,6 +183,18 @@ class Cycle:
         return not self._boundary
 
     @property
+    def facts(self) -> Measure:
+        """What was asked of the model beside the messages, and what went wrong with its calls."""
+        facts: Measure = {"dialect": self._dialect}
+        if effort := self._prepared.options.effort:
+            facts["effort"] = effort
+        if self._malformed_calls:
+            facts["malformed"] = self._malformed_calls
+        if self._leaked:
+            facts["leaked"] = 1
+        return facts
+
+    @property
     def failed(self) -> bool:
         """True if there were calls and all of them failed."""
         return bool(self._outcomes) and not any(self._outcomes)
@@ -168,7 +206,7 @@ class Cycle:
 
     def start(self) -> None:
         """Send the request to the model."""
-        chunks = self.channel.generate(self._messages)
+        chunks = self.channel.generate(self._prepared.messages, self._prepared.options)
         self._generation = Generation(chunks, self._news.set, patience=self._patience)
 
     def stop(self) -> None:
@@ -212,6 +250,7 @@ class Cycle:
                     break
             await self._news.wait()
         broken = self.broken is not None
+        await self._place_items(self._last, "after")
         await self._recorder.close_unit(interrupted=broken, unclosed=self._parser.unclosed and not broken)
         if self._runs_calls and not broken:
             await self._report_slips()
@@ -236,6 +275,7 @@ class Cycle:
         elif self._boundary and not calls:
             await self._report_empty_batch()
         elif ends and not calls and (slip := await self._slip()):
+            self._leaked = slip.leaked
             payload: ErrorPayload = {"error": slip.problem, "call": new_id(), "tool": "execute"}
             await self._recorder.emit({"type": "error", "timestamp": self._clock(), "payload": payload})
             await self._refuse(payload, slip.cure)
@@ -276,6 +316,7 @@ class Cycle:
     async def _refuse(self, payload: ErrorPayload, cure: str) -> None:
         """Emit the failed result of a call that could not be parsed."""
         self.malformed = True
+        self._malformed_calls += 1
         self.slip = payload["error"]
         problem = self.slip
         if self._runs_calls:
@@ -366,10 +407,12 @@ class Cycle:
         return f"more than {MOST_UNITS:,} parts" if self._written > MOST_UNITS else ""
 
     def _break_off(self, why: ProviderError) -> None:
-        """End the answer here. What arrived remains; calls of a block that was cut off do not run."""
+        """End the answer here. What arrived remains; calls of a block that was cut off do not run, nor those
+        of a native batch, which ends with the answer."""
         self.broken = why
         self._closed = True
-        self._events.extend(event for event in self._parser.close() if event["type"] != "error")
+        dropped = ("error", "execute")
+        self._events.extend(event for event in self._parser.close() if event["type"] not in dropped)
 
     def _note(self, events: Iterable[Event]) -> None:
         """Add parsed events, and count their thoughts, texts, calls and errors."""
@@ -391,13 +434,37 @@ class Cycle:
             self.meter.text(chunk.text)
             self._parser.part()
             self._reasoning.text(chunk.text)
-            self._note(self._reasoning.take())
+            self._note(_as_summaries(self._reasoning.take()))
+        elif isinstance(chunk, CallDelta):
+            self.meter.text(chunk.arguments or chunk.name)
+            self._take_call(chunk)
+        elif isinstance(chunk, ReasoningItem):
+            self._events.append(chunk)
         elif isinstance(chunk, Notice | Retrying):
             self.meter.retried = self.meter.retried or isinstance(chunk, Retrying)
             await self._report(chunk)
 
+    def _take_call(self, piece: CallDelta) -> None:
+        if self._native is None:
+            # The request had no tools: a call of the provider's own.
+            return
+        self._reasoning.begin_unit("think")
+        self._note(
+            self._native.call(
+                piece.index,
+                id=piece.id,
+                name=piece.name,
+                arguments=piece.arguments,
+                complete=piece.complete,
+            )
+        )
+
     async def _hand_on_next(self) -> bool:
         event = self._events[0]
+        if isinstance(event, ReasoningItem):
+            self._items.append(event)
+            self._events.popleft()
+            return True
         if (
             self._answer is not None
             and not _continues(self._answer, event)
@@ -424,6 +491,8 @@ class Cycle:
             self._open[event["id"]] = event
         elif event["type"] == "execute":
             self._boundary = True
+        elif event["type"] == "error" and "call" in event["payload"]:
+            await self._place_items(event["payload"]["call"], "before")
         self._spoken = True
         await self._emit(event)
         if event["type"] == "error" and "call" in event["payload"]:
@@ -452,9 +521,20 @@ class Cycle:
         """Emit what the model wrote, as part of this cycle."""
         if event["type"] == "think" or event["type"] == "respond" or event["type"] == "call":
             event["cycle"] = self._id
+            await self._place_items(event["id"], "before")
+            self._last = event["id"]
         if event["type"] == "think" or event["type"] == "respond":
             self._units += cast("list[ThinkEvent | RespondEvent]", list(self._accumulator.add(event)))
         await self._recorder.emit(event)
+
+    async def _place_items(self, unit: str, place: Literal["before", "after"]) -> None:
+        """Store the pending items of reasoning, and the provider's id of a call, at an event."""
+        items = [AnswerItem(unit, place, each.item) for each in self._items if unit]
+        self._items.clear()
+        if self._native is not None and (id := self._native.call_ids.pop(unit, "")):
+            items.append(AnswerItem(unit, "id", {"id": id}))
+        if items:
+            await self._recorder.add_items(self._provider, items)
 
     async def _schedule(self, event: Event) -> None:
         """Submit calls to the scheduler: at the boundary, or in the action dialect one by one."""
@@ -465,7 +545,7 @@ class Cycle:
             self._scheduler.submit(event)
         elif self._streams and event["type"] == "error" and "call" in event["payload"]:
             self._scheduler.refuse(event["payload"]["call"], event["payload"].get("action", ""))
-        elif event["type"] == "execute" and not self.malformed:
+        elif event["type"] == "execute" and (self._native or not self.malformed):
             for call in list(self._open.values()):
                 self._scheduler.submit(call)
 
@@ -499,6 +579,14 @@ class Cycle:
                 "attempts": notice.attempts,
             }
         await self._recorder.emit({"type": "error", "timestamp": self._clock(), "payload": payload})
+
+
+def _as_summaries(events: Sequence[Event]) -> Sequence[Event]:
+    """Mark reasoning that a provider delivers beside the text."""
+    for event in events:
+        if event["type"] == "think":
+            event["summary"] = True
+    return events
 
 
 def _continues(answer: RespondEvent, event: Event) -> bool:

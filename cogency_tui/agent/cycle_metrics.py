@@ -5,7 +5,7 @@ saving of resume shows as it accrues.
 """
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from operator import itemgetter
 
 from cogency_tui.protocol.events import Measure
@@ -52,6 +52,8 @@ def measure_usage(usage: Usage, prices: Prices | None) -> Measure:
         step["billed_input"] = usage.billed_input
     if usage.estimated:
         step["estimated"] = True
+    if usage.tier:
+        step["tier"] = usage.tier
     if prices is not None:
         step["cost"] = prices.cost(
             input=billed,
@@ -67,10 +69,11 @@ class Meter:
 
     def __init__(
         self,
-        messages: Sequence[Message],
+        characters: int,
         calibration: Calibration | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        """`characters` is the length of the whole request, as replay mode would send it."""
         self._clock = clock
         self._calibration = calibration or Calibration()
         self._started = clock()
@@ -78,7 +81,7 @@ class Meter:
         self._last = self._started
         self._written = 0
         self._usage: Usage | None = None
-        self._characters = characters_in(messages)
+        self._characters = characters
         self.retried = False
         """True if an attempt has failed, and another was or will be made."""
 
@@ -124,6 +127,8 @@ class Meter:
             "mode": mode,
             "reason": reason,
         }
+        if usage.model and usage.model != model:
+            step["answered_by"] = usage.model
         if self._first is not None:
             step["ttft"] = self._first - self._started
             step["writing"] = self._last - self._first

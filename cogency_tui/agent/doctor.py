@@ -11,8 +11,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
-from msgspec.structs import replace
-
 from cogency_tui.agent.permissions.rules import FILE_NAME as RULES
 from cogency_tui.agent.permissions.rules import Rules
 from cogency_tui.agent.project.settings import project_settings_of
@@ -20,8 +18,14 @@ from cogency_tui.agent.project.trust import TrustState
 from cogency_tui.config.layers import load_settings
 from cogency_tui.config.schema import Settings, config_path
 from cogency_tui.errors import CogencyError, ConfigError, WorkspaceError
-from cogency_tui.providers.configured_providers import KnownProvider, create_provider, known_providers
-from cogency_tui.providers.models import load_models
+from cogency_tui.providers.base import Provider
+from cogency_tui.providers.configured_providers import (
+    KnownProvider,
+    create_provider,
+    known_providers,
+    list_models,
+)
+from cogency_tui.providers.models import ending_of, load_models
 from cogency_tui.search_paths import find_program
 from cogency_tui.store.check_and_repair import Damage, check
 from cogency_tui.store.search.index_file import INDEX
@@ -109,15 +113,8 @@ async def _endpoint(settings: Settings, provider: KnownProvider) -> Finding:
     chosen = provider.name == settings.provider
     name = f"endpoint {provider.name}{' *' * chosen}"
     try:
-        # The list of models does not depend on a chosen model.
-        endpoint = create_provider(
-            replace(settings, provider=provider.name, model=provider.model or "any"), os.environ
-        )
-        try:
-            async with asyncio.timeout(_PATIENCE):
-                models = await endpoint.models()
-        finally:
-            await endpoint.close()
+        async with asyncio.timeout(_PATIENCE):
+            models = await list_models(settings, os.environ, provider)
     except CogencyError as exc:
         return Finding(name, "bad" if chosen else "note", str(exc), exc.hint)
     except TimeoutError:
@@ -161,9 +158,11 @@ def _configuration() -> Iterator[Finding]:
         yield Finding("configuration", "ok", what)
     yield _models()
     try:
-        create_provider(settings, os.environ)
+        provider = create_provider(settings, os.environ)
     except ConfigError as exc:
         yield Finding("provider", "bad", str(exc), exc.hint)
+    else:
+        yield from _ending(provider)
     for provider in known_providers(settings, os.environ):
         yield _provider(provider, chosen=provider.name == settings.provider)
 
@@ -206,6 +205,14 @@ def _models() -> Finding:
     return Finding(
         "models", "ok", str(path) if path.exists() else f"{path} (none: the built-in list is used)"
     )
+
+
+def _ending(provider: Provider) -> Iterator[Finding]:
+    """Report the model in force if it ends soon, or has ended."""
+    if ending := ending_of(provider.facts):
+        state = "note" if ending.verb == "ends" else "bad"
+        advice = f"Choose another: `cogency-tui models {provider.name}` lists them."
+        yield Finding("model", state, f"{provider.model} {ending.verb} on {ending.day}", advice)
 
 
 def _provider(provider: KnownProvider, *, chosen: bool) -> Finding:

@@ -79,6 +79,7 @@ def session_values(agent: "Agent", theme: str) -> dict[str, str]:
         "provider": (settings.provider, provider.name),
         "model": (next(own, settings.model), provider.model),
         "mode": (settings.mode, agent.mode),
+        "effort": (settings.effort, agent.effort),
         "permissions": (settings.permissions, agent.permissions),
         "dialect": (settings.dialect, agent.dialect or settings.dialect),
         "theme": (settings.theme, theme),

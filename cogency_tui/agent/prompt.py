@@ -113,8 +113,26 @@ unchanged. The tags <thought>, <action>, <results> and <response> are active any
 elsewhere put them in backticks. One <response>…</response> ends the turn, whatever happens to the actions
 beside it: write it when the results show that the work is done."""
 
-_PROTOCOLS: dict[Dialect, str] = {"xml": _XML, "delimiter": _DELIMITER, "action": _ACTION}
+_NATIVE = """\
+Protocol: native
 
+Call tools with the tool calls of the API, never as text: calls in text do not run. The calls of one answer
+run at the same time, but in order where they touch the same file, and shell waits for the writes before it:
+several edits and the tests that check them belong in one answer. A call that needs to see an earlier result
+goes into the next one. After a failure, read why, correct the call and continue; never repeat it unchanged. A
+failed call does not hold back the others. Text beside calls is shown to the user at once: keep it short. An
+answer without calls ends the turn: send it when the work is done."""
+
+_PROTOCOLS: dict[Dialect, str] = {
+    "xml": _XML,
+    "delimiter": _DELIMITER,
+    "action": _ACTION,
+    "native": _NATIVE,
+}
+
+
+TOOLS = "tools"
+"""The name of the part that describes the tools."""
 
 ACTION_TYPES = ("agent", "relic", "workflow", "llm")
 """Tools that are also a type of action."""
@@ -131,13 +149,14 @@ def system_parts(
 ) -> list[tuple[str, str]]:
     """The parts of the system message, each with its name for the user.
 
-    `tools` is the registry's description of the tools, `action_types` are the available types of actions
+    `tools` is the registry's description of the tools, in the native dialect as JSON, which is sent apart
+    from the message; `action_types` are the available types of actions
     besides `tool`, `role` is a sub-agent's part, `profile` the user's. `instructions` come last: they
     change first, and what precedes them stays in a provider's cache.
     """
     parts = [
         ("system prompt", f"{_ROLE}\n\n{_protocol(dialect, action_types)}\n\n"),
-        ("tools", f"Tools:\n{tools}\n"),
+        (TOOLS, tools if dialect == "native" else f"Tools:\n{tools}\n"),
     ]
     rest = [("role", role), ("profile", profile), ("instructions", instructions)]
     return [*parts, *((name, f"\n{text}\n") for name, text in rest if text)]

@@ -7,6 +7,7 @@ runs twice and the conversation has no gap in its middle.
 
 import asyncio
 from collections import deque
+from collections.abc import Sequence
 from contextlib import suppress
 
 from cogency_tui.agent.event_queue import EventQueue
@@ -20,6 +21,9 @@ from cogency_tui.protocol.events import (
     ResultEvent,
     ThinkEvent,
 )
+from cogency_tui.protocol.messages import AnswerItem
+from cogency_tui.providers.base import Provider
+from cogency_tui.store.answer_items import StoredAnswerItems
 from cogency_tui.store.store import Store
 
 _CHECKPOINT = 0.4
@@ -37,6 +41,7 @@ class Recorder:
         self._conversation_id = conversation_id
         self._queue = queue
         self._chunks = chunks
+        self._items = StoredAnswerItems(store.database)
         self._accumulator = Accumulator()
         self._draft: list[ThinkEvent | RespondEvent] = []
         self._timer: asyncio.TimerHandle | None = None
@@ -69,6 +74,14 @@ class Recorder:
         if self._chunks:
             self._deliver(event)
         self._require_stored()
+
+    async def add_items(self, provider: Provider, items: Sequence[AnswerItem]) -> None:
+        """Store what the provider delivered beside an event that follows. An error is raised with it."""
+        if self.unstored is None:
+            try:
+                await self._items.add(self._conversation_id, provider.name, provider.model, items)
+            except StoreError as error:
+                self.unstored = error
 
     async def fail(self, error: ErrorEvent, kind: str) -> None:
         """Store the error that ends the turn as a failure of this kind, and deliver it."""

@@ -7,13 +7,16 @@ Invariant: a `MessageLog` holds exactly what `messages_of` makes of all events, 
 each event once and not for each request.
 """
 
+import json
 from bisect import bisect_right
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, cast
 
+from cogency_tui.agent.cycle_metrics import characters_in
+from cogency_tui.agent.prompt import TOOLS
 from cogency_tui.protocol import Dialect, render
 from cogency_tui.protocol.events import Event, ResultEvent, UserEvent
-from cogency_tui.protocol.messages import Message
+from cogency_tui.protocol.messages import NO_ITEMS, AnswerItem, AnswerItems, Message, ToolSpec
 from cogency_tui.protocol.transcript import user_message
 from cogency_tui.safe_text import without_escapes
 from cogency_tui.store.requests import Frame
@@ -33,6 +36,7 @@ def build_messages(
     *,
     summary: str = "",
     window: int = 0,
+    items: AnswerItems = NO_ITEMS,
 ) -> list[Message]:
     """The system prompt and the history. `output_limit`: characters of a result that the model receives.
 
@@ -40,13 +44,33 @@ def build_messages(
     """
     shown = [as_given(event, output_limit) for event in events]
     asked = [event for event in events if event["type"] == "user"]
-    return _around(system, summary, _windowed(render(shown, dialect), asked, window))
+    return _around(system, summary, _windowed(render(shown, dialect, items), asked, window))
 
 
 def framed(frame: Frame, history: list[Message], asked: Sequence[UserEvent], note: str = "") -> list[Message]:
     """The request with a rendered `history`; `asked` are the user's messages in it."""
-    system = "".join(text for _name, text in frame.system)
-    return _noted(_around(system, frame.summary, _windowed(history, asked, frame.window)), note)
+    return _noted(_around(system_text(frame), frame.summary, _windowed(history, asked, frame.window)), note)
+
+
+def system_text(frame: Frame) -> str:
+    """The system message."""
+    apart = _tools_apart(frame)
+    return "".join(text for name, text in frame.system if not (apart and name == TOOLS))
+
+
+def tools_of(frame: Frame) -> tuple[ToolSpec, ...]:
+    """The tools that a request is sent with."""
+    return tuple(json.loads(_tools_apart(frame) or "[]"))
+
+
+def characters_of(frame: Frame, messages: Iterable[Message]) -> int:
+    """The length of a request: its messages, and the tools that it is sent with."""
+    return characters_in(messages) + len(_tools_apart(frame))
+
+
+def _tools_apart(frame: Frame) -> str:
+    """The tools as JSON, which the native dialect sends apart from the system message; else empty."""
+    return dict(frame.system).get(TOOLS, "") if frame.dialect == "native" else ""
 
 
 def _around(system: str, summary: str, history: Sequence[Message]) -> list[Message]:
@@ -54,27 +78,38 @@ def _around(system: str, summary: str, history: Sequence[Message]) -> list[Messa
     return [{"role": "system", "content": system}, *before, *history]
 
 
-def messages_of(frame: Frame, events: Sequence[Event], note: str = "") -> list[Message]:
-    """The request that gives a model these `events` in `frame`, with `note` at the end of its last message.
+def messages_of(
+    frame: Frame, events: Sequence[Event], note: str = "", items: AnswerItems = NO_ITEMS
+) -> list[Message]:
+    """The request that gives a model these `events` in `frame`, with `note` at the end of its last message,
+    and the `items` of its own answers.
 
     Both the request that is sent and the later report of it come from here.
     """
     messages = build_messages(
-        "".join(text for _name, text in frame.system),
+        system_text(frame),
         events,
         cast("Dialect", frame.dialect),
         frame.output_limit,
         summary=frame.summary,
         window=frame.window,
+        items=items,
     )
     return _noted(messages, note)
 
 
 def _noted(messages: list[Message], note: str) -> list[Message]:
     if note:
-        last = messages[-1]
-        messages[-1] = Message(role=last["role"], content=f"{last['content']}\n\n{note}")
+        messages[-1] = _extended(messages[-1], f"\n\n{note}")
     return messages
+
+
+def _extended(message: Message, text: str) -> Message:
+    """A message with more text at its end."""
+    whole: Message = {**message, "content": f"{message['content']}{text}"}
+    if "parts" in message:
+        whole["parts"] = [*message["parts"], {"type": "text", "text": text.lstrip()}]
+    return whole
 
 
 def summary_message(summary: Summary | None, environment: str = "", verbatim: str = "") -> str:
@@ -112,7 +147,9 @@ def _windowed(messages: list[Message], asked: Sequence[UserEvent], window: int) 
         summary_message += f" The user's last message among them was:\n\n{_without_environment(asked[-1])}"
     environment = next((event["environment"] for event in reversed(gone) if "environment" in event), "")
     summary_message = f"{environment}\n\n{summary_message}" if environment else summary_message
-    return [{"role": "user", "content": summary_message}, *messages[dropped:]]
+    # Results whose calls are left out are text.
+    first: Message = {"role": messages[dropped]["role"], "content": messages[dropped]["content"]}
+    return [{"role": "user", "content": summary_message}, first, *messages[dropped + 1 :]]
 
 
 def _dropped(messages: Sequence[Message], window: int) -> int:
@@ -210,11 +247,14 @@ class VerbatimPart(NamedTuple):
 
 
 class Way(NamedTuple):
-    """The events to render, those above the number `since`, and how to render them."""
+    """The events to render, those above the number `since`, and how to render them: for which provider and
+    model, too."""
 
     since: int
     dialect: Dialect
     output_limit: int
+    provider: str = ""
+    model: str = ""
 
 
 class MessageLog:
@@ -237,6 +277,9 @@ class MessageLog:
         """The number of the last event in the log."""
         self.asked: list[UserEvent] = []
         """The user's messages."""
+        self.items_through = 0
+        """The number of the last item in the log."""
+        self._items = AnswerItems()
         self._in_parts = in_parts
         self._done: list[Message] = []
         self._ids: set[str] = set()
@@ -247,6 +290,12 @@ class MessageLog:
         if way != self._way:
             self._way = way
             self.restart()
+
+    def add_items(self, numbered: Iterable[tuple[int, AnswerItem]]) -> None:
+        """Add the items after `items_through`, before the events that follow theirs."""
+        for number, item in numbered:
+            self._items.add((item,))
+            self.items_through = number
 
     def add(self, numbered: Iterable[tuple[int, Event]]) -> bool:
         """Add the events after `through`; False if one changes what is already rendered."""
@@ -270,7 +319,7 @@ class MessageLog:
         self._cycle: str | None = None
 
     def _rendered(self) -> Sequence[Message]:
-        return render(self._part, self._way.dialect)
+        return render(self._part, self._way.dialect, self._items)
 
     def _begins_part(self, event: Event) -> bool:
         if event["type"] == "user":

@@ -9,10 +9,11 @@ that.
 
 import asyncio
 from collections.abc import Callable, Collection
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from msgspec.structs import replace
+from msgspec import structs
 
 from cogency_tui.agent.call_by_name import AgentArgs, choose, errors_as_results, listed, require_current
 from cogency_tui.agent.conversation import Conversation
@@ -147,11 +148,10 @@ class SubAgents:
         """Run the turn to its end; also return the sources of what it has read."""
         engine = self._parent.engine
         provider = self._provider(agent)
-        dialect = self._parent.dialect
         store = await engine.store()
         record = await store.create_conversation(
             engine.project,
-            dialect=dialect,
+            dialect=self._parent.dialect_choice,
             provider=provider().name,
             model=provider().model,
             parent=self._parent.id,
@@ -162,18 +162,18 @@ class SubAgents:
             engine,
             record.id,
             self._parent.gate.narrowed(agent.permissions, call_id=context.call_id, asker=asker),
-            provider,
-            self._parent.mode,
+            replace(self._parent.choices, provider=provider),
             partial(assemble, only=self._allowed(agent)),
-            settings=replace(engine.settings, max_iterations=agent.max_iterations),
+            settings=structs.replace(engine.settings, max_iterations=agent.max_iterations),
             role=_role(args.name, agent),
             depth=self._parent.depth + 1,
             budget=self._parent.budget,
         )
         child.instructions = self._parent.instructions
+        child.own_dialect = self._parent.dialect_choice
         progress = SubagentProgress(context.report_step)
         queue = EventQueue()
-        turn = Turn(child, store, dialect, Recorder(store, child.id, queue, chunks=True))
+        turn = Turn(child, store, Recorder(store, child.id, queue, chunks=True))
         given = Redactor(engine.secrets).text(_task(args, agent))
         task = asyncio.create_task(turn.run(given, queue.close))
         try:

@@ -9,21 +9,19 @@ import asyncio
 import re
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
 
 from cogency_tui.agent.call_graph import TurnActions
 from cogency_tui.agent.compaction import compaction_event
-from cogency_tui.agent.context_window import Prepared
+from cogency_tui.agent.context_window import History, Prepared
 from cogency_tui.agent.conversation import Conversation
 from cogency_tui.agent.cycle import Cycle, Interrupted, brief_result
-from cogency_tui.agent.cycle_metrics import characters_in
 from cogency_tui.agent.prompt import LAST_CYCLE
 from cogency_tui.agent.recorder import Recorder
 from cogency_tui.agent.subagent_progress import first_line
 from cogency_tui.errors import BudgetError, CogencyError, ContextTooLongError, ProviderError, StoreError
-from cogency_tui.protocol import Dialect
 from cogency_tui.protocol.dialects import new_id
 from cogency_tui.protocol.events import (
     CallState,
@@ -33,7 +31,6 @@ from cogency_tui.protocol.events import (
     error_event,
     notice_event,
 )
-from cogency_tui.protocol.messages import Message
 from cogency_tui.protocol.transcript import INTERRUPTED
 from cogency_tui.redaction import Redactor
 from cogency_tui.store.requests import Requests
@@ -68,7 +65,6 @@ class Turn:
         self,
         conversation: Conversation,
         store: Store,
-        dialect: Dialect,
         recorder: Recorder,
         clock: Callable[[], float] = time.time,
     ) -> None:
@@ -76,7 +72,7 @@ class Turn:
         self._store = store
         self._recorder = recorder
         self._clock = clock
-        self._history = conversation.history(store, dialect)
+        self._history = self._follow_dialect()
         self._actions = TurnActions()
         self._interrupted = False
         self._cycle: Cycle | None = None
@@ -90,7 +86,7 @@ class Turn:
         self._compactable = True
         self._compacting: asyncio.Task[CompactionFigures] | None = None
         self._affording: asyncio.Task[None] | None = None
-        self._sources = conversation.begin_turn(self, dialect)
+        self._sources = conversation.begin_turn(self)
 
     def interrupt(self) -> None:
         """Stop generating and running. It may be called at any time and more than once."""
@@ -199,17 +195,25 @@ class Turn:
         self._failures[kind] += 1
         return self._failures[kind] >= FAILED_BATCHES or self._failures.total() >= MOST_FAILURES
 
+    def _follow_dialect(self) -> History:
+        """The history in the dialect that the user's choice and the model require now."""
+        conversation = self._conversation
+        conversation.dialect = conversation.wanted_dialect()
+        return conversation.history(self._store, conversation.dialect)
+
     async def _begin(self, *, last: bool) -> Cycle:
         conversation = self._conversation
+        if conversation.dialect != conversation.wanted_dialect():
+            self._history = self._follow_dialect()
         note = LAST_CYCLE if last and conversation.settings.max_iterations > 1 else ""
         prepared = await self._prepare(note)
-        await self._afford(prepared.messages)
+        await self._afford(prepared)
         # A change of mode applies from the next cycle on.
         channel = await conversation.channel()
         schedule = partial(conversation.scheduler, self._actions)
         cycle = self._cycle = Cycle(
             conversation,
-            prepared.messages,
+            prepared,
             channel,
             schedule,
             self._recorder,
@@ -228,14 +232,14 @@ class Turn:
         """The next request; summarises the older part first if the context is nearly full."""
         history = self._history
         prepared = await history.prepare(note)
-        if self._compactable and await history.is_due(prepared.messages):
+        if self._compactable and await history.is_due(prepared):
             self._compactable = await self._compact(retain=True)
             prepared = await history.prepare(note)
         return prepared
 
     async def _compact(self, *, retain: bool) -> bool:
         """Summarise the conversation, with `retain` only its older part; False if that fails."""
-        await self._afford((await self._history.prepare("")).messages)
+        await self._afford(await self._history.prepare(""))
         await self._note("Context nearly full: summarizing older messages")
         work = self._compacting = asyncio.create_task(self._history.compact(retain=retain))
         if self._interrupted:
@@ -255,7 +259,7 @@ class Turn:
         await self._recorder.emit(compaction_event(work.result(), self._clock()))
         return True
 
-    async def _afford(self, messages: Sequence[Message]) -> None:
+    async def _afford(self, prepared: Prepared) -> None:
         """Require that the budget has room for a request.
 
         Raises:
@@ -263,7 +267,7 @@ class Turn:
             Interrupted: the turn was stopped while the user was being asked.
         """
         own = self._conversation
-        check = own.budget.check(own.provider(), characters_in(messages), own.calibration, self._note)
+        check = own.budget.check(own.provider(), prepared.characters, own.calibration, self._note)
         work = self._affording = asyncio.create_task(check)
         if self._interrupted:
             work.cancel()
@@ -310,6 +314,7 @@ class Turn:
             facts=provider.facts,
             sent=cycle.channel.sent,
         )
+        step |= cycle.facts
         if self._request is not None:
             await self._requests.settle(self._request, cycle.channel.mode, cycle.channel.sent)
         conversation.budget.forecast.observe(step)

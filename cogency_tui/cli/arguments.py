@@ -8,8 +8,8 @@ from typing import Any
 
 from cogency_tui import __version__
 from cogency_tui.cli.standard_streams import remark
-from cogency_tui.config.schema import MODES, PERMISSIONS
-from cogency_tui.protocol import DIALECTS
+from cogency_tui.config.schema import DIALECT_CHOICES, EFFORT_CHOICES, MODES, PERMISSIONS
+from cogency_tui.protocol import TEXT_DIALECTS
 from cogency_tui.safe_text import clean
 
 _ACTIONS = {
@@ -111,7 +111,7 @@ def parser_of(name: str, description: str) -> argparse.ArgumentParser:
             "file", nargs="?", type=Path, metavar="FILE", help="raw model output; default: stdin"
         )
         parser.add_argument(
-            "--dialect", choices=DIALECTS, default="xml", help="tool-call format; default: xml"
+            "--dialect", choices=TEXT_DIALECTS, default="xml", help="tool-call format; default: xml"
         )
         parser.add_argument("--chunk", type=_positive, metavar="N", help="parse in chunks of N characters")
         parser.add_argument("--chunks", action="store_true", help="print deltas and previews as they arrive")
@@ -135,6 +135,12 @@ def parser_of(name: str, description: str) -> argparse.ArgumentParser:
         parser.add_argument("--json", action="store_true", help="one JSON object")
     elif name == "permissions":
         _add_permission_actions(parser)
+    elif name == "models":
+        parser.add_argument(
+            "provider", nargs="?", default="", metavar="PROVIDER", help="only the models of this provider"
+        )
+        parser.add_argument("--live", action="store_true", help="ask the provider's endpoint for its models")
+        parser.add_argument("--json", action="store_true", help="one JSON object per line")
     elif name == "trust":
         _add_trust_options(parser)
     elif name == "config":
@@ -148,6 +154,8 @@ def parser_of(name: str, description: str) -> argparse.ArgumentParser:
         parser.add_argument("--events", type=_positive, metavar="N", help="for store; default: 1,000,000")
         parser.add_argument("--turns", type=_numbers, metavar="N,…", help="for tokens; default: 8,16,32")
         parser.add_argument("--json", action="store_true", help="one JSON object per line")
+    elif name == "eval":
+        _add_eval_options(parser)
     elif name == "completions":
         parser.add_argument("shell", choices=("bash", "zsh", "fish"))
     elif name == "doctor":
@@ -293,13 +301,48 @@ def _add_trust_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="one JSON object per line")
 
 
+def _add_eval_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("tasks", nargs="*", metavar="TASK", help="task as shown by --list; default: all")
+    parser.add_argument(
+        "--model",
+        action="append",
+        default=[],
+        metavar="PROVIDER/MODEL",
+        help="model to compare; may be repeated; default: the configured one",
+    )
+    parser.add_argument(
+        "--dialect",
+        action="append",
+        default=[],
+        choices=DIALECT_CHOICES,
+        help="tool-call format to compare; may be repeated; default: the configured one",
+    )
+    parser.add_argument("--mode", choices=MODES, help="session mode")
+    parser.add_argument(
+        "--times", type=_positive, default=1, metavar="K", help="attempts at each task; default: 1"
+    )
+    parser.add_argument(
+        "--jobs", type=_positive, default=1, metavar="N", help="attempts at the same time; default: 1"
+    )
+    parser.add_argument(
+        "--limit", type=_amount, default=300.0, metavar="SECONDS", help="time for an attempt; default: 300"
+    )
+    parser.add_argument(
+        "--max-cost", type=_amount, metavar="USD", help="spending limit for an attempt, in dollars"
+    )
+    parser.add_argument("--yes", action="store_true", help="confirm runs that cost money")
+    parser.add_argument("--list", action="store_true", help="list the tasks and exit")
+    parser.add_argument("--json", action="store_true", help="one JSON object with every attempt")
+
+
 def _add_agent_options(parser: argparse.ArgumentParser, *, cwd: bool = True) -> None:
     parser.add_argument(
         "--provider", metavar="NAME", help="offline, openai, ollama, … or a configured provider"
     )
     parser.add_argument("--model", metavar="NAME", help="model to use; default: the provider's")
     parser.add_argument("--mode", choices=MODES, help="session mode")
-    parser.add_argument("--dialect", choices=DIALECTS, help="tool-call format")
+    parser.add_argument("--dialect", choices=DIALECT_CHOICES, help="tool-call format")
+    parser.add_argument("--effort", choices=EFFORT_CHOICES, help="how hard the model thinks")
     parser.add_argument("--permissions", choices=PERMISSIONS, help="what runs without asking")
     parser.add_argument("--max-iterations", type=_positive, metavar="N", help="maximum steps per turn")
     if cwd:

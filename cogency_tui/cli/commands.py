@@ -189,6 +189,13 @@ def _profile(options: argparse.Namespace) -> int:
     return asyncio.run(run())
 
 
+def _models(options: argparse.Namespace) -> int:
+    """List the known models with context, prices, tool-call format and effort."""
+    from cogency_tui.cli.models import show_models
+
+    return asyncio.run(show_models(options.provider, live=options.live, as_json=options.json))
+
+
 def _trust(options: argparse.Namespace) -> int:
     """Review and trust a project's .cogency/ files."""
     from cogency_tui.cli.trust import list_trust, revoke_trust, trust_project
@@ -265,6 +272,28 @@ def _bench(options: argparse.Namespace) -> int:
     return run_benchmark(options.what, arguments)
 
 
+def _eval(options: argparse.Namespace) -> int:
+    """Compare models and dialects by small tasks."""
+    from cogency_tui.cli.eval import EvalOptions, evaluate, list_tasks
+
+    if options.list:
+        return list_tasks(as_json=options.json)
+    return evaluate(
+        EvalOptions(
+            tasks=options.tasks,
+            models=options.model,
+            dialects=options.dialect,
+            mode=options.mode,
+            times=options.times,
+            jobs=options.jobs,
+            limit=options.limit,
+            max_cost=options.max_cost,
+            yes=options.yes,
+            as_json=options.json,
+        )
+    )
+
+
 COMMANDS: dict[str, Command] = {
     "run": _run,
     "parse": _parse,
@@ -274,6 +303,7 @@ COMMANDS: dict[str, Command] = {
     "edits": _edits,
     "permissions": _permissions,
     "profile": _profile,
+    "models": _models,
     "trust": _trust,
     "config": _config,
     "acp": _acp,
@@ -281,5 +311,6 @@ COMMANDS: dict[str, Command] = {
     "doctor": _doctor,
     "completions": _completions,
     "bench": _bench,
+    "eval": _eval,
 }
 """By name; the docstring of each is its help text."""

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
-from cogency_tui.config.schema import Mode, Permissions, data_path
+from cogency_tui.config.schema import DialectChoice, EffortChoice, Mode, Permissions, data_path
 from cogency_tui.errors import UsageError
-from cogency_tui.protocol import Dialect
 
 if TYPE_CHECKING:
     import argparse
@@ -27,7 +26,8 @@ class InterfaceOptions(msgspec.Struct):
     provider: str | None = None
     model: str | None = None
     mode: Mode | None = None
-    dialect: Dialect | None = None
+    dialect: DialectChoice | None = None
+    effort: EffortChoice | None = None
     permissions: Permissions | None = None
     max_iterations: int | None = None
     cwd: Path | None = None
@@ -56,7 +56,7 @@ def project_of(options: Options) -> Path:
 
 def flags_of(options: Options) -> dict[str, Any]:
     """The options given on the command line, None for the others."""
-    names = ("provider", "model", "mode", "dialect", "permissions", "max_iterations")
+    names = ("provider", "model", "mode", "dialect", "effort", "permissions", "max_iterations")
     return {name: getattr(options, name) for name in names}
 
 

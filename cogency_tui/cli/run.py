@@ -16,6 +16,7 @@ from cogency_tui.cli.trust import print_unused
 from cogency_tui.errors import CogencyError, UsageError
 from cogency_tui.protocol.events import Event, describe_error, error_event, mark_of, outcome_shown
 from cogency_tui.protocol.transcript import as_tool_call, call_record
+from cogency_tui.providers.models import describe_ending
 from cogency_tui.redaction import Redactor
 from cogency_tui.safe_text import one_line, reveal
 from cogency_tui.signal_delivery import on_signal
@@ -66,6 +67,10 @@ async def run_turn(agent: Agent, options: RunOptions) -> int:
         else:
             conversation = new_conversation_id()
         await asyncio.to_thread(print_unused, agent.project_settings)
+        if notice := describe_ending(
+            agent.provider.model, agent.provider.facts, "choose another with --model."
+        ):
+            talk(notice)
         printer = partial(_print_json, conversation) if options.as_json else _print_event
         late = _Late(agent)
         watch = loop.call_later(options.timeout, late.stop) if options.timeout else None

@@ -15,15 +15,18 @@ from msgspec import Meta
 
 from cogency_tui.config.mcp import McpSettings
 from cogency_tui.config.workflows import WorkflowSettings
-from cogency_tui.protocol import Dialect
 
 Mode = Literal["auto", "resume", "replay"]
 Permissions = Literal["plan", "ask", "edits", "auto"]
 Effort = Literal["none", "low", "medium", "high", "max"]
+EffortChoice = Literal["auto", "none", "low", "medium", "high", "max"]
+DialectChoice = Literal["auto", "native", "xml", "delimiter", "action"]
 
 MODES: tuple[Mode, ...] = ("auto", "resume", "replay")
 PERMISSIONS: tuple[Permissions, ...] = ("plan", "ask", "edits", "auto")
 EFFORTS: tuple[Effort, ...] = ("none", "low", "medium", "high", "max")
+EFFORT_CHOICES: tuple[EffortChoice, ...] = ("auto", *EFFORTS)
+DIALECT_CHOICES: tuple[DialectChoice, ...] = ("auto", "native", "xml", "delimiter", "action")
 
 ModelDialect = Literal["", "native", "xml", "delimiter", "action"]
 """The dialect that suits a model; empty where it is not known."""
@@ -60,7 +63,9 @@ class ProviderSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One `[providers.NAME]` table. `key_env` is the name of a variable, never a key.
 
     `api` is the wire protocol, by default the preset's, else Chat Completions; `resume`: the provider has
-    sessions, over WebSocket for `responses`.
+    sessions, over WebSocket for `responses`, as message threads for `anthropic`, over Responses that the
+    server stores for `chat`. `context_size`, `reasoning`, `images` and `dialect` are facts about its models,
+    which win over those of the table of models.
     """
 
     base_url: str = ""
@@ -69,6 +74,9 @@ class ProviderSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     api: Literal["", "chat", "responses", "anthropic", "gemini"] = ""
     resume: bool | None = None
     context_size: Annotated[int, Meta(ge=0)] = 0
+    reasoning: bool | None = None
+    images: bool | None = None
+    dialect: ModelDialect = ""
 
 
 class AgentSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -172,20 +180,38 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             },
         ),
     ] = "auto"
+    effort: Annotated[
+        EffortChoice,
+        _option(
+            "How hard the model thinks before it answers; a level that it lacks becomes the next lower one",
+            "Reasoning effort",
+            project="any",
+            means={
+                "auto": "the model's own default",
+                "none": "no reasoning, if the model can go without",
+                "low": "fast and cheap",
+                "medium": "a balance of speed and depth",
+                "high": "slower, for hard tasks",
+                "max": "as hard as the model can",
+            },
+        ),
+    ] = "auto"
     dialect: Annotated[
-        Dialect,
+        DialectChoice,
         _option(
             "How the model writes its tool calls",
             "Tool-call format",
             when="conversation",
             project="any",
             means={
+                "auto": "what suits the model: native where it is known to, otherwise xml",
+                "native": "the tool calls of the provider's API, which run together",
                 "xml": "tags around a list of calls, which run together",
                 "delimiter": "calls on lines that begin with a delimiter, which run together",
                 "action": "one tag for each call, which runs as soon as it is written",
             },
         ),
-    ] = "xml"
+    ] = "auto"
     permissions: Annotated[
         Permissions,
         _option(

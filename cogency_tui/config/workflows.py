@@ -149,6 +149,8 @@ def _message(error: msgspec.ValidationError, kind: Any, value: Any) -> str:
     found = re.match(_PLACE, str(error), re.DOTALL)
     message = f"{found[2]}: {found[1]}" if found else str(error)
     message = message.replace("Invalid RFC3339 encoded date", "expected a date such as 2027-01-31")
+    # TOML has no null: leaving a key out sets none.
+    message = message.replace(" | null", "")
     return message.replace("`", "").replace("Expected", "expected")
 
 

@@ -10,9 +10,8 @@ from cogency_tui.agent.compaction import describe_compaction
 from cogency_tui.cli.edits import Choice, Consent, EditCommands
 from cogency_tui.cli.profile import run_profile
 from cogency_tui.cli.standard_streams import print_text
-from cogency_tui.config.schema import MODES, PERMISSIONS
+from cogency_tui.config.schema import DIALECT_CHOICES, EFFORT_CHOICES, MODES, PERMISSIONS
 from cogency_tui.errors import UsageError
-from cogency_tui.protocol import DIALECTS
 from cogency_tui.safe_text import clean, one_line
 
 if TYPE_CHECKING:
@@ -108,10 +107,15 @@ async def _permissions(session: "LinearSession", argument: str) -> None:
 
 async def _dialect(session: "LinearSession", argument: str) -> None:
     agent = session.agent
-    agent.dialect = _one_of(argument, DIALECTS, "tool-call format") if argument else agent.dialect
-    print_text(
-        f"Tool-call format: {agent.dialect or agent.settings.dialect}. Choose one of: {', '.join(DIALECTS)}."
-    )
+    agent.dialect = _one_of(argument, DIALECT_CHOICES, "tool-call format") if argument else agent.dialect
+    chosen = agent.dialect or agent.settings.dialect
+    print_text(f"Tool-call format: {chosen}. Choose one of: {', '.join(DIALECT_CHOICES)}.")
+
+
+async def _effort(session: "LinearSession", argument: str) -> None:
+    agent = session.agent
+    agent.effort = _one_of(argument, EFFORT_CHOICES, "reasoning effort") if argument else agent.effort
+    print_text(f"Reasoning effort: {agent.effort}. Choose one of: {', '.join(EFFORT_CHOICES)}.")
 
 
 async def _output(session: "LinearSession", _argument: str) -> None:
@@ -170,6 +174,7 @@ COMMANDS = (
     LinearCommand("model", "[PROVIDER/MODEL]", "show or choose the model", _model),
     LinearCommand("mode", "[MODE]", "show or choose the session mode", _mode),
     LinearCommand("permissions", "[PERMISSIONS]", "show or choose what runs without asking", _permissions),
+    LinearCommand("effort", "[EFFORT]", "show or choose how hard the model thinks", _effort),
     LinearCommand("dialect", "[DIALECT]", "show or choose the tool-call format", _dialect),
     LinearCommand("compact", "", "summarize the conversation", _compact),
     LinearCommand(

@@ -21,6 +21,7 @@ from cogency_tui.linear.input import InputLines
 from cogency_tui.linear.questions import Questions
 from cogency_tui.protocol.events import Event, Measure
 from cogency_tui.protocol.transcript import user_text
+from cogency_tui.providers.models import describe_ending
 from cogency_tui.safe_text import one_line
 from cogency_tui.signal_delivery import on_signal
 
@@ -103,6 +104,10 @@ class LinearSession:
         print_text(f"cogency in plain lines. Project {one_line(str(agent.project))}.")
         model = f"{one_line(agent.provider.name)}/{one_line(agent.provider.model)}"
         print_text(f"Model {model}, session mode {agent.mode}, permissions {agent.permissions}.")
+        if notice := describe_ending(
+            agent.provider.model, agent.provider.facts, "choose another with /model."
+        ):
+            print_text(f"Note: {one_line(notice)}")
         print_text("Type a message. /help lists the commands, Ctrl+C interrupts, /quit quits.")
 
     async def _message(self) -> str | None:

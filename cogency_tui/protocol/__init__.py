@@ -1,14 +1,16 @@
-"""The wire protocol: text to events and back, in three dialects. Pure: no I/O, and only an injected clock."""
+"""The wire protocol: text to events and back, in four dialects. Pure: no I/O, and only an injected clock."""
 
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from cogency_tui.protocol.dialects import Parser, create_parser, render
 
-__all__ = ["DIALECTS", "Dialect", "Parser", "create_parser", "render"]
+__all__ = ["DIALECTS", "TEXT_DIALECTS", "Dialect", "Parser", "create_parser", "render"]
 
-Dialect = Literal["xml", "delimiter", "action"]
-DIALECTS: tuple[Dialect, ...] = ("xml", "delimiter", "action")
+Dialect = Literal["xml", "delimiter", "action", "native"]
+DIALECTS: tuple[Dialect, ...] = ("xml", "delimiter", "action", "native")
+TEXT_DIALECTS: tuple[Dialect, ...] = ("xml", "delimiter", "action")
+"""Those in which the calls are part of the text."""
 
 
 def __getattr__(name: str) -> Any:

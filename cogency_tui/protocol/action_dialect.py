@@ -29,6 +29,7 @@ from cogency_tui.protocol.scanner import JOINER, LiteralScanner, MarkerScanner, 
 from cogency_tui.protocol.transcript import (
     Answered,
     ModelEvent,
+    TextWriter,
     call_record,
     malformed_text,
     result_records,
@@ -348,7 +349,7 @@ def _record(tag: _Tag, body: _Body) -> dict[str, Any]:
     return {**record, "id": tag.id, "type": tag.type, "mode": tag.mode}
 
 
-class ActionWriter:
+class ActionWriter(TextWriter):
     """Writes events as the model would: the answer that ends a message in `<response>`, text beside it
     plain. In text that would be a tag, a word joiner follows the "<"."""
 

@@ -15,7 +15,7 @@ from cogency_tui.protocol.events import ErrorPayload
 from cogency_tui.protocol.json_object import MAX_DEPTH
 from cogency_tui.protocol.parser_base import Machine
 from cogency_tui.protocol.scanner import JOINER, LineMarkerScanner
-from cogency_tui.protocol.transcript import Answered, ModelEvent, call_text, result_records
+from cogency_tui.protocol.transcript import Answered, ModelEvent, TextWriter, call_text, result_records
 
 _CALL, _FORGED = "§call:", "[SYSTEM:"
 _MARKERS = ("§think:", "§respond:", _CALL, _FORGED)
@@ -216,7 +216,7 @@ class DelimiterParser(Machine):
         return 0
 
 
-class DelimiterWriter:
+class DelimiterWriter(TextWriter):
     """Writes events as the model would. A delimiter at a line's start within a text gets a word joiner
     (U+2060) after its first character, and so stays text."""
 

@@ -10,7 +10,8 @@ from cogency_tui.protocol.action_dialect import ActionParser, ActionWriter
 from cogency_tui.protocol.delimiter_dialect import DelimiterParser, DelimiterWriter
 from cogency_tui.protocol.event_emitter import Clock, NewId
 from cogency_tui.protocol.events import Event
-from cogency_tui.protocol.messages import Message
+from cogency_tui.protocol.messages import NO_ITEMS, AnswerItems, Message
+from cogency_tui.protocol.native_dialect import NativeParser, NativeWriter
 from cogency_tui.protocol.xml_dialect import XmlParser, XmlWriter
 
 PAYLOAD_LIMIT = 32 * 1024 * 1024
@@ -77,8 +78,9 @@ def create_parser(
     return parser(clock, ids, payload_limit)
 
 
-def render(events: Sequence[Event], dialect: Dialect = "xml") -> list[Message]:
-    """Return the messages of a stored history, as the model would have written them in `dialect`.
+def render(events: Sequence[Event], dialect: Dialect = "xml", items: AnswerItems = NO_ITEMS) -> list[Message]:
+    """Return the messages of a stored history, as the model would have written them in `dialect`, with the
+    `items` that its provider delivered beside the answers.
 
     Raises:
         ValueError: there is no such dialect.
@@ -87,15 +89,17 @@ def render(events: Sequence[Event], dialect: Dialect = "xml") -> list[Message]:
         writer = _WRITERS[dialect]
     except KeyError:
         raise ValueError(f"no dialect {dialect!r}") from None
-    return transcript.render(events, writer)
+    return transcript.render(events, writer, items)
 
 
 _PARSERS: dict[Dialect, Callable[[Clock, NewId, int], Parser]] = {
     "xml": XmlParser,
     "delimiter": DelimiterParser,
+    "native": NativeParser,
 }
 _WRITERS: dict[Dialect, transcript.Writer] = {
     "xml": XmlWriter(),
     "delimiter": DelimiterWriter(),
     "action": ActionWriter(),
+    "native": NativeWriter(),
 }

@@ -50,6 +50,20 @@ class RanCommand(TypedDict):
     duration: float
 
 
+class Image(TypedDict):
+    """An image of a message or a result: its name for the user, and its content in the store by `digest`.
+
+    `width` and `height` are in pixels, `size` is in bytes.
+    """
+
+    name: str
+    digest: str
+    media_type: str
+    width: int
+    height: int
+    size: int
+
+
 class UserEvent(TypedDict):
     """The user's message; the model is sent `content`, then the text of the `review`.
 
@@ -72,6 +86,7 @@ class UserEvent(TypedDict):
     conversation: NotRequired[str]
     sources: NotRequired[list[str]]
     possible_sources: NotRequired[list[str]]
+    images: NotRequired[list[Image]]
 
 
 class ThinkEvent(TypedDict):
@@ -79,7 +94,7 @@ class ThinkEvent(TypedDict):
 
     `cycle` identifies its cycle: the model's events of one cycle are one message. `unclosed` marks the last
     unit of an answer that lacks its dialect's end marker. Of an `orphaned` one the program ended while the
-    model wrote it.
+    model wrote it. A `summary` was delivered beside the text: the model has reasoned, and not written it.
     """
 
     type: Literal["think"]
@@ -87,6 +102,7 @@ class ThinkEvent(TypedDict):
     id: str
     content: str
     cycle: NotRequired[str]
+    summary: NotRequired[bool]
     unclosed: NotRequired[bool]
     interrupted: NotRequired[bool]
     orphaned: NotRequired[bool]
@@ -167,6 +183,7 @@ class ResultPayload(TypedDict):
     put_back: NotRequired[list[str]]
     sources: NotRequired[list[str]]
     possible_sources: NotRequired[list[str]]
+    images: NotRequired[list[Image]]
     steps: NotRequired[list[Step]]
 
 
@@ -267,6 +284,10 @@ class Measure(TypedDict, total=False):
     provider's cache, and written to it), `billed_input` and `replay_input` (the input of replay mode);
     seconds for `duration` (tools and questions included), `ttft` and `writing` (from the first token to
     the last); USD for `cost`. A request that belongs to no cycle has a `purpose`.
+
+    `answered_by` is the model that answered, where the provider names another than `model`, and `tier` its
+    class of service. `malformed` counts the calls that could not be parsed, `leaked` those that were written
+    as text instead of natively.
     """
 
     input: int
@@ -287,6 +308,12 @@ class Measure(TypedDict, total=False):
     model: str
     mode: str
     reason: str
+    dialect: str
+    effort: str
+    answered_by: str
+    tier: str
+    malformed: int
+    leaked: int
     purpose: Purpose
 
 

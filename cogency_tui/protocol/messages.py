@@ -4,8 +4,8 @@ A message is text; one of the native dialect, or one with reasoning or images, h
 `content` is the text of all parts, by which it is shown, counted and compared.
 """
 
-from collections.abc import Sequence
-from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal, NamedTuple, NotRequired, TypeAlias, TypedDict
 
 
 class TextPart(TypedDict):
@@ -78,3 +78,46 @@ class ToolSpec(TypedDict):
     name: str
     description: str
     parameters: dict[str, Any]
+
+
+Place: TypeAlias = Literal["before", "after", "id"]
+
+
+class AnswerItem(NamedTuple):
+    """What a provider delivered beside the text and calls of an answer, for the same model alone.
+
+    It is an opaque item of reasoning `before` or `after` the event with the id `unit`, or the provider's own
+    `id` of that call: `{"id": …}`.
+    """
+
+    unit: str
+    place: Place
+    item: dict[str, Any]
+
+
+class AnswerItems:
+    """The items of a conversation's answers, by the ids of their events."""
+
+    def __init__(self, items: Iterable[AnswerItem] = ()) -> None:
+        self._items: dict[tuple[str, Place], list[dict[str, Any]]] = {}
+        self.add(items)
+
+    def add(self, items: Iterable[AnswerItem]) -> None:
+        """Add items, in order."""
+        for unit, place, item in items:
+            self._items.setdefault((unit, place), []).append(item)
+
+    def reasoning(self, unit: str, place: Literal["before", "after"]) -> list[ReasoningPart]:
+        """Return the reasoning at an event."""
+        return [{"type": "reasoning", "item": item} for item in self._items.get((unit, place), ())]
+
+    def has_reasoning(self, unit: str) -> bool:
+        """Return whether there is reasoning at an event."""
+        return (unit, "before") in self._items or (unit, "after") in self._items
+
+    def call_id(self, unit: str) -> str:
+        """Return the id of a call in a request: the provider's own, else ours."""
+        return next((str(item["id"]) for item in self._items.get((unit, "id"), ())), unit)
+
+
+NO_ITEMS = AnswerItems()

@@ -26,6 +26,8 @@ class Slip:
     """Cause, in one sentence."""
     cure: str
     """Instruction for the model: what to write instead, and what to do if it was meant as an example."""
+    leaked: bool = False
+    """True if it has the syntax of a vendor's native calls."""
 
 
 def find_slip(
@@ -44,7 +46,9 @@ def find_slip(
     if last is None:
         return _SLIP_ONLY_THOUGHT if units else _SLIP_EMPTY
     call = _last_call([unit["content"] for unit in units[: last + 1]], known)
-    return _slip_in_answer(call, dialect) if call is not None else None
+    if call is None:
+        return None
+    return replace(_slip_in_answer(call, dialect), leaked=call.dialect is None)
 
 
 # Syntaxes
@@ -710,6 +714,7 @@ _FORMS: dict[Dialect, str] = {
     "xml": "as an <execute> block",
     "delimiter": "as a §call: line with §execute on the line after it",
     "action": "as an <action> block",
+    "native": "as a tool call of the API, outside your text",
 }
 _WHERE: dict[_Place, str] = {"bare": "", "fence": " in a Markdown fence", "span": " in backticks"}
 _BARE: dict[_Place, str] = {
@@ -732,7 +737,7 @@ def _slip_in_answer(call: _Call, dialect: Dialect) -> Slip:
     if call.dialect != dialect:
         return Slip(
             f"{found}, which is not the call syntax here, so nothing ran.",
-            f"Write the call {_FORMS[dialect]}{_BARE[call.place]}. {example}",
+            f"Write the call {_FORMS[dialect]}{_BARE[call.place] if dialect != 'native' else ''}. {example}",
         )
     if call.place != "bare":
         cure = f"Write the call again{_BARE[call.place]}. {example}"
@@ -754,6 +759,7 @@ def _slip_in_thought(call: _Call, dialect: Dialect) -> Slip:
         "xml": "Close the thought with </think>, then write the call",
         "delimiter": "After the thought, write the call",
         "action": "Close the thought with </thought>, then write the call",
+        "native": "After the thought, write the call",
     }
     return Slip(
         f"Your thought contains {call.label}, and nothing inside a thought runs.",

@@ -8,7 +8,7 @@ call byte for byte, a malformed one in its place.
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol, cast
+from typing import Any, Literal, NamedTuple, Protocol, cast
 
 from cogency_tui.protocol.events import (
     CallEvent,
@@ -16,10 +16,11 @@ from cogency_tui.protocol.events import (
     RanCommand,
     RespondEvent,
     ResultEvent,
+    ResultPayload,
     ThinkEvent,
     UserEvent,
 )
-from cogency_tui.protocol.messages import Message
+from cogency_tui.protocol.messages import NO_ITEMS, AnswerItems, ImagePart, Message, Part
 from cogency_tui.protocol.scanner import shield
 
 ModelEvent = ThinkEvent | CallEvent | RespondEvent | ResultEvent
@@ -41,14 +42,71 @@ class Answered(NamedTuple):
 
 
 class Writer(Protocol):
-    """A dialect's rendering of the events of one message."""
+    """A dialect's rendering of one answer, and of its results, with what a provider delivered beside it."""
 
-    def assistant(self, events: Sequence[ModelEvent]) -> str: ...
+    def answer(self, events: Sequence[ModelEvent], items: AnswerItems) -> Message: ...
 
-    def results(self, results: Sequence[Answered]) -> str: ...
+    def reports(self, results: Sequence[Answered], items: AnswerItems) -> Message: ...
 
 
-def render(events: Sequence[Event], writer: Writer) -> list[Message]:
+class TextWriter:
+    """The rendering of a dialect whose messages are text. Reasoning that a provider delivered comes before
+    the text of its answer, in place of its summary."""
+
+    def assistant(self, events: Sequence[ModelEvent]) -> str:
+        """Return the text of an answer."""
+        raise NotImplementedError
+
+    def results(self, results: Sequence[Answered]) -> str:
+        """Return the text of results."""
+        raise NotImplementedError
+
+    def answer(self, events: Sequence[ModelEvent], items: AnswerItems) -> Message:
+        """Return the message of an answer."""
+        reasoning = [part for event in events for part in items.reasoning(event["id"], "before")]
+        trailing = [part for event in events for part in items.reasoning(event["id"], "after")]
+        if not reasoning and not trailing:
+            return {"role": "assistant", "content": self.assistant(events)}
+        written = [event for event in events if not is_summary(event)]
+        text = self.assistant(written or events)
+        parts: list[Part] = [*reasoning, {"type": "text", "text": text}, *trailing]
+        return {"role": "assistant", "content": text, "parts": parts}
+
+    def reports(self, results: Sequence[Answered], items: AnswerItems) -> Message:
+        """Return the message of results."""
+        del items
+        images = [part for answered in results for part in image_parts(answered.result["payload"])]
+        return with_images("user", self.results(results), images)
+
+
+def is_summary(event: ModelEvent) -> bool:
+    """Return whether an event is a summary of reasoning, which the model has not written."""
+    return event["type"] == "think" and event.get("summary", False)
+
+
+def image_parts(holder: UserEvent | ResultPayload) -> list[ImagePart]:
+    """Return the images of a message or a result."""
+    return [
+        {
+            "type": "image",
+            "digest": image["digest"],
+            "media_type": image["media_type"],
+            "width": image["width"],
+            "height": image["height"],
+            "size": image["size"],
+        }
+        for image in holder.get("images", ())
+    ]
+
+
+def with_images(role: Literal["user"], text: str, images: Sequence[ImagePart]) -> Message:
+    """Return a message of text, followed by images if there are any."""
+    if not images:
+        return {"role": role, "content": text}
+    return {"role": role, "content": text, "parts": [{"type": "text", "text": text}, *images]}
+
+
+def render(events: Sequence[Event], writer: Writer, items: AnswerItems = NO_ITEMS) -> list[Message]:
     """Return the messages of a history: the user's, the model's, and the results between them.
 
     The model's events of one cycle are one message, and their results one after it, in the order of the
@@ -72,9 +130,9 @@ def render(events: Sequence[Event], writer: Writer) -> list[Message]:
     def flush() -> None:
         nonlocal closing
         if pending:
-            messages.append({"role": "assistant", "content": writer.assistant(pending)})
+            messages.append(writer.answer(pending, items))
         if batch := [*_answers(pending, results), *others]:
-            messages.append({"role": "user", "content": writer.results(batch)})
+            messages.append(writer.reports(batch, items))
         pending.clear()
         others.clear()
         closing = False
@@ -82,7 +140,7 @@ def render(events: Sequence[Event], writer: Writer) -> list[Message]:
     for event in events:
         if event["type"] == "user":
             flush()
-            messages.append({"role": "user", "content": user_message(event)})
+            messages.append(with_images("user", user_message(event), image_parts(event)))
         elif event["type"] == "result" and "raw" not in event["payload"]:
             closing = True
             if event["id"] not in calls:

@@ -22,6 +22,7 @@ from cogency_tui.protocol.scanner import JOINER, LiteralScanner, shield
 from cogency_tui.protocol.transcript import (
     Answered,
     ModelEvent,
+    TextWriter,
     call_text,
     malformed_text,
     result_records,
@@ -207,7 +208,7 @@ class XmlParser(TagMachine):
         self.finished = True
 
 
-class XmlWriter:
+class XmlWriter(TextWriter):
     """Writes events as the model would, so that parsing the text returns them.
 
     In answer text from another dialect a would-be marker gets a word joiner (U+2060) after its "<", which

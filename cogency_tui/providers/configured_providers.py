@@ -16,41 +16,13 @@ from cogency_tui.errors import ConfigError
 from cogency_tui.providers.base import Provider
 from cogency_tui.providers.models import ModelFacts, load_models
 from cogency_tui.providers.offline.provider import OfflineProvider, offline_delay
+from cogency_tui.providers.presets import ADDRESS_VARIABLES, OTHER_KEYS, OWN_ADDRESSES, PRESETS
 
 if TYPE_CHECKING:
     from cogency_tui.providers.endpoint import Endpoint
     from cogency_tui.providers.http_transport import Timeouts
 
 OFFLINE = "offline"
-
-PRESETS: Mapping[str, ProviderSettings] = {
-    "openai": ProviderSettings(
-        "https://api.openai.com/v1", "gpt-5-mini", "OPENAI_API_KEY", "responses", True
-    ),
-    "anthropic": ProviderSettings(
-        "https://api.anthropic.com", "claude-sonnet-5", "ANTHROPIC_API_KEY", "anthropic"
-    ),
-    "gemini": ProviderSettings(
-        "https://generativelanguage.googleapis.com", "gemini-3.5-flash", "GEMINI_API_KEY", "gemini", True
-    ),
-    "xai": ProviderSettings("https://api.x.ai/v1", "grok-4.5", "XAI_API_KEY", "responses", True),
-    "openrouter": ProviderSettings("https://openrouter.ai/api/v1", "", "OPENROUTER_API_KEY", "chat"),
-    "ollama": ProviderSettings("http://127.0.0.1:11434/v1", api="chat"),
-    "lmstudio": ProviderSettings("http://127.0.0.1:1234/v1", api="chat"),
-    "vllm": ProviderSettings("http://127.0.0.1:8000/v1", api="chat"),
-    "llamacpp": ProviderSettings("http://127.0.0.1:8080/v1", "default", api="chat"),
-}
-"""Providers that need no table. llama.cpp serves one model under any name."""
-
-_ADDRESSES = {
-    "openai": "OPENAI_BASE_URL",
-    "anthropic": "ANTHROPIC_BASE_URL",
-    "gemini": "GEMINI_BASE_URL",
-}
-"""Variables for another address, as in the vendors' own clients."""
-
-_OTHER_KEYS = {"gemini": "GOOGLE_API_KEY"}
-"""Variables for a key when the first one is not set."""
 
 
 class KnownProvider(msgspec.Struct, frozen=True):
@@ -62,6 +34,32 @@ class KnownProvider(msgspec.Struct, frozen=True):
     key_found: bool
     key_source: str
     resumes: bool
+
+
+class ConfiguredModels:
+    """The models of the configured providers, with their facts: what the user's tables state of a provider's
+    models wins over the table of models.
+
+    Raises:
+        ConfigError: on creation, if the user's file of models cannot be used.
+    """
+
+    def __init__(self, settings: Settings, environ: Mapping[str, str]) -> None:
+        self._tables = _tables(settings, environ)
+        self._models = load_models(config_path(environ).with_name("models.toml"))
+
+    def of(self, provider: str) -> list[str]:
+        """Return the names of a provider's known models."""
+        return self._models.of(provider)
+
+    def facts(self, provider: str, model: str) -> ModelFacts:
+        """Return the facts about a model; a server on this machine does not charge its vendor's price."""
+        from cogency_tui.providers.endpoint import Endpoint
+
+        table = self._tables.get(provider, ProviderSettings())
+        facts = _stated(self._models.find(provider, model), table)
+        local = Endpoint(provider, table.base_url, model).is_loopback
+        return structs.replace(facts, prices=None) if local else facts
 
 
 def create_provider(settings: Settings, environ: Mapping[str, str]) -> Provider:
@@ -96,20 +94,41 @@ def create_provider(settings: Settings, environ: Mapping[str, str]) -> Provider:
     key = environ.get(table.key_env, "").strip() if table.key_env else ""
     endpoint = Endpoint(name, table.base_url, model, table.key_env, key)
     timeouts = Timeouts(first_byte=settings.first_byte_timeout, idle=settings.idle_timeout)
-    return _assemble(endpoint, table, _facts(endpoint, table, environ), timeouts)
+    facts = ConfiguredModels(settings, environ).facts(name, model)
+    return _assemble(endpoint, table, facts, timeouts)
 
 
 def known_providers(settings: Settings, environ: Mapping[str, str]) -> list[KnownProvider]:
-    """List all providers by name, the embedded one first. One that needs no key counts as found."""
-    known = [KnownProvider(OFFLINE, "", OfflineProvider.model, True, "", True)]
+    """List all providers: the embedded one, then those that the user has set up, then the other presets. One
+    that needs no key counts as found."""
+    known: list[KnownProvider] = []
     for name, table in _tables(settings, environ).items():
         chosen = settings.model if name == settings.provider else ""
         found = not table.key_env or bool(environ.get(table.key_env, "").strip())
-        resumes = bool(table.resume) and table.api in ("responses", "gemini")
-        known.append(
-            KnownProvider(name, table.base_url, chosen or table.model, found, table.key_env, resumes)
-        )
-    return known
+        model = chosen or table.model
+        resumes = table.resume
+        if resumes is None and table.api == "anthropic":
+            # It depends on the model; the user's own file of models may be unusable.
+            resumes = load_models().find(name, model).threads
+        known.append(KnownProvider(name, table.base_url, model, found, table.key_env, bool(resumes)))
+    known.sort(key=lambda each: not (each.name in settings.providers or (each.key_source and each.key_found)))
+    return [KnownProvider(OFFLINE, "", OfflineProvider.model, True, "", True), *known]
+
+
+async def list_models(settings: Settings, environ: Mapping[str, str], provider: KnownProvider) -> list[str]:
+    """Ask the endpoint of a provider for its models; empty if it has no list.
+
+    Raises:
+        ConfigError: the provider's table in the configuration cannot be used.
+        ProviderError: the provider refused or failed.
+    """
+    # The list does not depend on a model, and a provider has one.
+    chosen = structs.replace(settings, provider=provider.name, model=provider.model or "any")
+    endpoint = create_provider(chosen, environ)
+    try:
+        return await endpoint.models()
+    finally:
+        await endpoint.close()
 
 
 def host_of(name: str, settings: Settings, environ: Mapping[str, str]) -> str:
@@ -139,29 +158,33 @@ def _assemble(
 
     wire: Wire
     sessions: Opener | None = None
-    native = False
     if table.api == "responses":
         from cogency_tui.providers.openai_responses import ResponsesWire
 
         diagnoses = facts.cache_diagnostics and is_vendors_own(endpoint, "openai")
-        wire = ResponsesWire(endpoint, summaries=facts.reasoning, diagnoses=diagnoses)
+        wire = ResponsesWire(endpoint, facts, diagnoses=diagnoses)
         if facts.realtime:
             from cogency_tui.providers.openai_realtime import realtime_sessions
 
             sessions = realtime_sessions(endpoint, timeouts)
         elif table.resume:
-            from cogency_tui.providers.openai_responses import responses_sessions
+            from cogency_tui.providers.openai_responses_session import responses_sessions
 
-            sessions = responses_sessions(endpoint, timeouts, summaries=facts.reasoning, diagnoses=diagnoses)
+            lanes = is_vendors_own(endpoint, "openai")
+            sessions = responses_sessions(endpoint, facts, timeouts, diagnoses=diagnoses, lanes=lanes)
     elif table.api == "anthropic":
         from cogency_tui.providers.anthropic import AnthropicWire
 
-        wire = AnthropicWire(endpoint, facts.max_output, diagnoses=is_vendors_own(endpoint, "anthropic"))
+        own = is_vendors_own(endpoint, "anthropic")
+        wire = AnthropicWire(endpoint, facts, own=own)
+        if facts.threads:
+            from cogency_tui.providers.anthropic_threads import thread_sessions
+
+            sessions = thread_sessions(endpoint, facts, timeouts, own=own)
     elif table.api == "gemini":
         from cogency_tui.providers.gemini import GeminiWire
 
         wire = GeminiWire(endpoint, facts)
-        native = True
         if table.resume:
             from cogency_tui.providers.gemini_session_choice import gemini_sessions
 
@@ -169,7 +192,13 @@ def _assemble(
     else:
         from cogency_tui.providers.openai_chat import ChatWire
 
-        wire = ChatWire(endpoint)
+        wire = ChatWire(endpoint, facts)
+        if table.resume:
+            from cogency_tui.providers.openai_responses_stored import stored_responses_sessions
+
+            sessions = stored_responses_sessions(endpoint, facts, timeouts)
+    # Realtime models are spoken to in text alone.
+    native = not facts.realtime
     return HttpProvider(endpoint, wire, sessions=sessions, native=native, facts=facts, timeouts=timeouts)
 
 
@@ -178,33 +207,27 @@ def is_vendors_own(endpoint: "Endpoint", vendor: str) -> bool:
     return endpoint.host == urlsplit(PRESETS[vendor].base_url).netloc
 
 
-def _facts(endpoint: "Endpoint", table: ProviderSettings, environ: Mapping[str, str]) -> ModelFacts:
-    """Return the facts of the model; a server on this machine does not charge its vendor's price."""
-    models = load_models(config_path(environ).with_name("models.toml"))
-    facts = models.find(endpoint.name, endpoint.model)
-    if table.context_size:
-        facts = structs.replace(facts, context_size=table.context_size)
-    return structs.replace(facts, prices=None) if endpoint.is_loopback else facts
+def _stated(facts: ModelFacts, table: ProviderSettings) -> ModelFacts:
+    """Replace the facts that the user's table states itself."""
+    stated = {
+        "context_size": table.context_size or None,
+        "reasoning": table.reasoning,
+        "images": table.images,
+        "dialect": table.dialect or None,
+        "threads": table.resume if table.api == "anthropic" else None,
+    }
+    return structs.replace(facts, **{name: value for name, value in stated.items() if value is not None})
 
 
 def _tables(settings: Settings, environ: Mapping[str, str]) -> dict[str, ProviderSettings]:
     """Layer the presets, the user's tables and the environment, the last winning."""
     tables = dict(PRESETS)
     for name, given in settings.providers.items():
-        preset = PRESETS.get(name, ProviderSettings(api="chat"))
-        tables[name] = ProviderSettings(
-            given.base_url or preset.base_url,
-            given.model or preset.model,
-            given.key_env or preset.key_env,
-            given.api or preset.api,
-            # A preset's session settings apply to its own wire protocol.
-            preset.resume if given.resume is None and given.api in ("", preset.api) else given.resume,
-            given.context_size or preset.context_size,
-        )
-    for name, variable in _ADDRESSES.items():
+        tables[name] = _overlay(PRESETS.get(name, ProviderSettings(api="chat")), given)
+    for name, variable in ADDRESS_VARIABLES.items():
         if address := environ.get(variable):
             tables[name] = structs.replace(tables[name], base_url=address)
-    for name, variable in _OTHER_KEYS.items():
+    for name, variable in OTHER_KEYS.items():
         table = tables[name]
         if (
             table.key_env == PRESETS[name].key_env
@@ -215,14 +238,33 @@ def _tables(settings: Settings, environ: Mapping[str, str]) -> dict[str, Provide
     return tables
 
 
+def _overlay(preset: ProviderSettings, given: ProviderSettings) -> ProviderSettings:
+    """Replace the keys of a preset that the user's table gives."""
+    unset = structs.asdict(ProviderSettings())
+    stated = {key: value for key, value in structs.asdict(given).items() if value != unset[key]}
+    if given.api not in ("", preset.api):
+        # A preset's session settings apply to its own wire protocol.
+        preset = structs.replace(preset, resume=None)
+    return structs.replace(preset, **stated)
+
+
 def _check_address(name: str, address: str) -> None:
+    if _is_usable(address):
+        return
+    own = name in OWN_ADDRESSES and not address
+    problem = "needs the address of your own account" if own else "has no usable base_url"
+    raise ConfigError(f"The provider {name} {problem}.", address_advice(name))
+
+
+def address_advice(name: str) -> str:
+    """How to set the address of a provider that has none."""
+    example = OWN_ADDRESSES.get(name, "https://HOST/v1")
+    return f'Set base_url = "{example}" under [providers.{name}] in the configuration.'
+
+
+def _is_usable(address: str) -> bool:
     try:
         parts = urlsplit(address)
-        usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+        return parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
     except ValueError:
-        usable = False
-    if not usable:
-        raise ConfigError(
-            f"The provider {name} has no usable base_url.",
-            f'Set base_url = "https://HOST/v1" under [providers.{name}] in the configuration.',
-        )
+        return False

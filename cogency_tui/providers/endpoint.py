@@ -100,7 +100,8 @@ def read_error(value: object) -> Reported:
     message = table.get("message") or table.get("detail") or table.get("msg") or json.dumps(table)
     code = table.get("code")
     status = code if isinstance(code, int) and 400 <= code < 600 else 0
-    names = [name for name in (code, table.get("type"), table.get("status")) if isinstance(name, str)]
+    given = (code, table.get("type"), table.get("status"), _detail(table.get("details")))
+    names = [name for name in given if isinstance(name, str)]
     param = table.get("param")
     return Reported(
         message if isinstance(message, str) else json.dumps(message),
@@ -109,6 +110,11 @@ def read_error(value: object) -> Reported:
         status,
         _wait(table.get("details")),
     )
+
+
+def _detail(details: object) -> object:
+    """Return the code in the details of an error of Anthropic's, which is narrower than its type."""
+    return cast("dict[str, object]", details).get("error_code") if isinstance(details, dict) else None
 
 
 def _wait(details: object) -> float | None:

@@ -25,6 +25,8 @@ from cogency_tui.errors import (
     ProviderProtocolError,
     ProviderTimeoutError,
     RateLimitError,
+    SessionLostError,
+    SessionRefusedError,
 )
 from cogency_tui.providers.endpoint import Endpoint, Reported, read_error
 from cogency_tui.providers.tls_mismatch import (
@@ -54,14 +56,35 @@ _BAD_KEY = re.compile(
 )
 _MODEL = re.compile(r"\bmodel\b|model_not_found|(?<!/)\bmodels/\S+ is not found", re.IGNORECASE)
 _REFUSAL = re.compile(
-    r"unsupported|not supported|unknown|unrecogni[sz]ed|unexpected|not permitted|not allowed|invalid",
+    r"unsupported|not supported|unknown|unrecogni[sz]ed|unexpected|not permitted|not allowed|invalid"
+    r"|input should be|not a valid",
     re.IGNORECASE,
 )
 _NO_THINKING = re.compile(
     r"(?=.*(thinking|include_?thoughts))"
-    r"(?=.*(not (supported|enabled|configurable)|only enabled|unknown name))",
+    r"(?=.*(not (supported|enabled|configurable)|only enabled|unknown name|must start with a thinking))",
     re.IGNORECASE | re.DOTALL,
 )
+_NO_EFFORT = re.compile(
+    r"does not support (thinking|reasoning)\b|\bnot support(ed)?\b.{0,60}\breasoning_?effort\b"
+    r"|not support\w* (the )?[\"'`]?effort",
+    re.IGNORECASE,
+)
+"""Refusals of an effort that do not quote the parameter, of Ollama, xAI and Anthropic."""
+_NO_TOOLS = re.compile(
+    r"does not support (tools|tool (use|calling)|function calling)|that support tool use"
+    r"|(tool|function) calling\W+is not (supported|enabled)|tools param requires|unsupported param: tools"
+    r"|tool choice requires --enable-auto-tool-choice|\btools?\W+(is|are) not supported",
+    re.IGNORECASE,
+)
+"""Refusals of a request's tools: of Ollama, OpenRouter, Groq, llama.cpp (HTTP 500), vLLM and others."""
+_NO_TOOLS_WITH_EFFORT = re.compile(r"set reasoning_effort to 'none'", re.IGNORECASE)
+"""OpenAI's refusal of tools in Chat Completions while the model reasons, even where no effort is sent."""
+_UNREADABLE_CALL = re.compile(r"failed to parse (input|tool call)", re.IGNORECASE)
+"""llama.cpp's error (HTTP 500) about a call that the model wrote and it could not read."""
+_READ_BY_US = "Try again, or use --dialect xml, which needs no tools of the server."
+_NO_RETURNED_THINKING = re.compile(r"messages\.\d+\.content\.\d+\b.*\bthinking\b", re.IGNORECASE | re.DOTALL)
+"""Anthropic's refusal of a signature, or of changes to thinking or before it."""
 _NO_LEVEL = re.compile(
     r"(?=.*thinking[ _]?(level|budget))(?=.*(not (supported|allowed)|unsupported|unknown name|invalid))",
     re.IGNORECASE | re.DOTALL,
@@ -74,10 +97,17 @@ _BAD_SIGNATURE = re.compile(
 _NO_CALL_IDS = re.compile(r"unknown name \\?\"id\\?\" at '?contents\b.*\bfunction", re.IGNORECASE)
 """Refusal of the ids of calls, by servers of an older version of Gemini's wire."""
 
+_NO_EAGER_INPUT = re.compile(r"\beager_input_streaming\b")
 _EVENT_DATA = re.compile(r"^data: ?(\{.+)$", re.MULTILINE)
 _HTML = re.compile(r"\s*(<!doctype html|<html|<head|<body)", re.IGNORECASE)
 EFFORT = "effort"
 """Common name of the parameters that set how hard a model thinks, for a refusal."""
+
+THINKING = "thinking"
+"""Common name of the parameters that request thinking or summaries of it, for a refusal."""
+
+RETURNED_THINKING = "returned thinking"
+"""Name of the thinking of earlier answers in a request, for a refusal: what precedes it may have changed."""
 
 TIER = "service_tier"
 """Name of the parameters for a class of service, for a refusal."""
@@ -85,18 +115,52 @@ TIER = "service_tier"
 SIGNATURES = "thought signatures"
 """Name of the signatures in a history, for a refusal: they are left out."""
 
+CALL_IDS = "call ids"
+"""Name of the ids of calls in a history, for a refusal."""
+
+EAGER_INPUT = "eager_input_streaming"
+"""Name of the field of tools by which the arguments of their calls arrive as they are written."""
+
 _OPTIONAL: Mapping[str, str] = {
     "stream_options": "stream_options",
     "reasoning_effort": EFFORT,
     "reasoning.effort": EFFORT,
+    "reasoning.summary": "reasoning.summary",
+    "reasoning.context": "reasoning.context",
     "reasoning": "reasoning",
+    "reasoning_split": "reasoning_split",
+    "include": "include",
+    "prompt_cache_key": "prompt_cache_key",
+    "service_tier": TIER,
     "diagnostics": "diagnostics",
     "prompt_cache_options": "prompt_cache_options",
-    "service_tier": TIER,
+    "anthropic-version": "anthropic-version",
+    "anthropic-beta": "anthropic-beta",
+    "output_config": EFFORT,
+    "thinking": THINKING,
     "serviceTier": TIER,
 }
 """Optional parameters, the more specific first, and their names in `refused`: an endpoint that refuses one is
 asked again without it."""
+
+_REFUSALS = (
+    (_BAD_SIGNATURE, SIGNATURES),
+    (_NO_CALL_IDS, CALL_IDS),
+    (_NO_LEVEL, EFFORT),
+    (_NO_THINKING, THINKING),
+    (_NO_RETURNED_THINKING, RETURNED_THINKING),
+    (_NO_EFFORT, EFFORT),
+    (_NO_EAGER_INPUT, EAGER_INPUT),
+)
+"""Refusals that do not name their parameter."""
+
+_THREADS = {
+    "thread_not_found": "is no longer held there",
+    "thread_already_continued": "was continued elsewhere",
+    "thread_continue_in_flight": "is being continued elsewhere",
+    "thread_fingerprint_mismatch": "has other settings",
+}
+"""Anthropic's codes for a message thread that cannot be continued: it is created again from the store."""
 
 _STATUS_OF_NAME = (
     ("rate_limit", 429),
@@ -121,20 +185,8 @@ _STATUS_OF_NAME = (
     ("too_large", 413),
 )
 
-THINKING = "thinking"
-"""Common name of Gemini's several parameters that request reasoning summaries, for a refusal."""
-
-
-CALL_IDS = "call ids"
-"""Name of the ids of calls in a history, for a refusal."""
-
-_GEMINI_REFUSALS = (
-    (_BAD_SIGNATURE, SIGNATURES),
-    (_NO_CALL_IDS, CALL_IDS),
-    (_NO_LEVEL, EFFORT),
-    (_NO_THINKING, THINKING),
-)
-"""Refusals that do not name their parameter as others do, the more specific first."""
+REASONING_ITEMS = "reasoning_items"
+"""Name of a model's earlier reasoning in a request, for a refusal."""
 
 
 class UnsupportedParameterError(BadRequestError):
@@ -224,11 +276,15 @@ def _classify(endpoint: Endpoint, status: int, reported: Reported, wait: float |
     where = f"${endpoint.key_env}" if endpoint.key_env else "the key"
     text = reported.all_words
     name = endpoint.name
+    if (of_thread := _of_thread(name, reported.code, message)) is not None:
+        return of_thread
     if status in {400, 413, 422, 500} and _TOO_LONG.search(text):
         return ContextTooLongError(
             f"The conversation is too long for {endpoint.model}{message}",
             "Start a new conversation, or choose a model with a larger context.",
         )
+    if status in {400, 404, 422, 500, 501} and (hint := _hint_for_tools(text)):
+        return BadRequestError(f"{name} refused the tools of the request{message}", hint)
     # Gemini's rate-limit errors mention plan and billing, and name the wait.
     spent = status in {403, 429} and reported.wait is None and _QUOTA.search(text)
     if status == 402 or spent or (status == 400 and _NO_CREDIT.search(text)):
@@ -261,10 +317,32 @@ def _classify(endpoint: Endpoint, status: int, reported: Reported, wait: float |
     if status == 429:
         return RateLimitError(f"Rate limited by {name}{message}", "Wait a moment, then try again.", wait)
     if status == 409 or status >= 500:
-        return OverloadedError(
-            f"{name} is unavailable{message}", "Try again later, or choose another model.", wait
-        )
+        hint = _READ_BY_US if _UNREADABLE_CALL.search(text) else "Try again later, or choose another model."
+        return OverloadedError(f"{name} is unavailable{message}", hint, wait)
     return _refused(f"{name} refused the request{message}", reported)
+
+
+def _hint_for_tools(text: str) -> str:
+    """Return the next step after a refusal of tools or of a native call; empty for another one."""
+    if _NO_TOOLS_WITH_EFFORT.search(text):
+        return 'Set api = "responses" for this provider, or use --effort none or --dialect xml.'
+    # Groq's code for a call that the model wrote and Groq could not read.
+    if "tool_use_failed" in text:
+        return _READ_BY_US
+    return "Use --dialect xml, which needs no tools of the server." if _NO_TOOLS.search(text) else ""
+
+
+def _of_thread(name: str, code: str, message: str) -> ProviderError | None:
+    """Build the error of a message thread, if it is one."""
+    if "thread_unsupported_request" in code:
+        return SessionRefusedError(f"{name} refused a message thread{message}", "Use replay mode.")
+    for each, what in _THREADS.items():
+        if each in code:
+            error = SessionLostError(f"The session with {name} {what}.", "Try again.")
+            # The same request fails again.
+            error.retryable = False
+            return error
+    return None
 
 
 def _where_to_set_the_key(endpoint: Endpoint) -> str:
@@ -280,9 +358,12 @@ def _where_to_set_the_key(endpoint: Endpoint) -> str:
 
 def _refused(message: str, reported: Reported) -> BadRequestError:
     hint = "Check the model name and the provider settings."
-    for refusal, name in _GEMINI_REFUSALS:
+    for refusal, name in _REFUSALS:
         if refusal.search(reported.message):
             return UnsupportedParameterError(message, hint, name)
+    if "invalid_encrypted_content" in reported.code:
+        # Only the organisation whose key was used for it can have it decrypted.
+        return UnsupportedParameterError(message, hint, REASONING_ITEMS)
     refused = _REFUSAL.search(reported.message) or "unsupported" in reported.code
     for param, name in _OPTIONAL.items():
         # In quotes or as a heading, because any message may contain the word "reasoning".

@@ -56,17 +56,12 @@ _FINISHES: Mapping[str, Finish] = {
     "SPII": "filter",
     "MODEL_ARMOR": "filter",
 }
-_BROKEN = frozenset(
-    {
-        "MALFORMED_FUNCTION_CALL",
-        "MALFORMED_RESPONSE",
-        "MISSING_THOUGHT_SIGNATURE",
-        "TOO_MANY_TOOL_CALLS",
-        "UNEXPECTED_TOOL_CALL",
-    }
-)
-"""Finish reasons of an answer that broke off: the endpoint could not read a call, or the model has no such
-tool."""
+_UNREADABLE = frozenset({"MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL"})
+"""Finish reasons of an answer that broke off with a call that the endpoint could not read, or whose tool it
+does not know."""
+
+_BROKEN = _UNREADABLE | {"MALFORMED_RESPONSE", "MISSING_THOUGHT_SIGNATURE", "TOO_MANY_TOOL_CALLS"}
+"""Finish reasons of an answer that broke off."""
 
 _TRIED = re.compile(r"\bdefault_api[.:]([\w-]+)|\bcall:(?!default_api\b)([\w-]+)")
 """Name of the tool in the vendor's report of a call that it could not read."""
@@ -192,9 +187,9 @@ class GeminiReader:
         """Return the call that the endpoint could not read, as far as it reports it: its name and, instead of
         arguments, the text."""
         written = text_of(candidate.get("finishMessage"))
-        named = _TRIED.search(written)
-        if self.has_tools and named:
-            return self._next_call("", named[1] or named[2], written)
+        if self.has_tools and reason in _UNREADABLE:
+            named = _TRIED.search(written)
+            return self._next_call("", named[1] or named[2] if named else "", written)
         message = self._endpoint.quote(written)
         raise ProviderProtocolError(
             f"{self._endpoint.name} cut off the response: {reason}{': ' + message if message else ''}.",

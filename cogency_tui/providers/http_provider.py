@@ -124,6 +124,8 @@ class _Answer:
                 if reasoning := reasonings.feed(frame.reasoning):
                     self.characters += len(reasoning)
                     yield ReasoningDelta(reasoning)
+                for item in frame.before:
+                    yield item
                 if text := texts.feed(frame.text):
                     self._add(text)
                     yield TextDelta(text)

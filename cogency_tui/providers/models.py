@@ -7,9 +7,9 @@ in USD per million tokens, sizes in tokens.
 import re
 import tomllib
 from collections.abc import Mapping
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, Literal, NamedTuple, cast
 
 import msgspec
 from msgspec import Meta
@@ -22,6 +22,9 @@ from cogency_tui.errors import ConfigError
 
 _PACKAGED = Path(__file__).with_name("models.toml")
 
+_SOON = timedelta(days=60)
+"""The time before its end for which users of a model are warned."""
+
 _MILLION = 1_000_000
 _MEND = "Correct it, or remove it."
 
@@ -31,8 +34,14 @@ _SNAPSHOT = re.compile(
 """Suffix of a model's name that does not make it another model. Four digits alone are not a date: makers
 use them for a release that has its own price (kimi-k2-0905, qwen3-235b-a22b-2507)."""
 
-_VENDORS = {"openai": "openai", "anthropic": "anthropic", "google": "gemini", "x-ai": "xai"}
-"""OpenRouter's names of vendors, whose prices it passes on, and ours."""
+_GATEWAYS = ("openrouter", "vercel")
+"""Providers that pass the vendors' prices on."""
+
+_VENDORS = {"openai": "openai", "anthropic": "anthropic", "google": "gemini", "x-ai": "xai", "xai": "xai"}
+"""The gateways' names of vendors, and ours."""
+
+_ON_BEDROCK = re.compile(r"(?:[a-z]+\.)?(openai|anthropic)\.(.+?)(?:-v\d+:\d+)?", re.ASCII)
+"""A model's name on Bedrock: perhaps a region, its vendor, the vendor's name of it, perhaps a version."""
 
 _VERSION_DOT = re.compile(r"(?<=\d)\.(?=\d)")
 
@@ -96,6 +105,27 @@ class ModelFacts(Capabilities, frozen=True):
     efforts: Mapping[Effort, str] = {}
 
 
+class Ending(NamedTuple):
+    """The end of a model: the day, and whether that is still to come."""
+
+    verb: Literal["ends", "ended"]
+    day: date
+
+
+def ending_of(facts: ModelFacts, today: date | None = None) -> Ending | None:
+    """Return the end of a model that ends within 60 days, or has ended; None for others."""
+    today = today or _today()
+    if facts.ends is None or facts.ends - today > _SOON:
+        return None
+    return Ending("ends" if facts.ends >= today else "ended", facts.ends)
+
+
+def describe_ending(model: str, facts: ModelFacts, advice: str) -> str:
+    """`claude-sonnet-4-5 ends on 2026-11-30: ADVICE` for a model that ends within 60 days; else empty."""
+    ending = ending_of(facts)
+    return f"{model} {ending.verb} on {ending.day}: {advice}" if ending else ""
+
+
 class Models:
     """All known models: of the `packaged` text, overlaid by the user's `own` tables. A provider's tables are
     read on first use; `today` determines which announced prices apply."""
@@ -109,14 +139,17 @@ class Models:
     def find(self, provider: str, model: str) -> ModelFacts:
         """Return the facts of a model, or of the one that it is a snapshot of; safe defaults for an unknown
         one."""
-        facts = self._match(provider, model)
-        if facts is None and provider == "openrouter":
-            vendor, _, name = model.partition("/")
-            name = _VERSION_DOT.sub("-", name) if vendor == "anthropic" else name
-            facts = self._match(_VENDORS.get(vendor, ""), name)
-            # OpenRouter has no sessions.
-            facts = replace(facts, realtime=False, live_text=False, threads=False) if facts else None
-        return facts or ModelFacts()
+        return self._match(provider, model) or self._match_served(provider, model) or ModelFacts()
+
+    def _match_served(self, provider: str, model: str) -> ModelFacts | None:
+        """Return the vendor's facts of a model that a gateway or a cloud serves: without the vendor's
+        sessions, and without its prices and its end where a cloud sets its own."""
+        facts = self._match(*_vendors_name(provider, model))
+        if facts is None:
+            return None
+        if provider not in _GATEWAYS:
+            facts = replace(facts, prices=None, ends=None)
+        return replace(facts, realtime=False, live_text=False, threads=False)
 
     def of(self, provider: str) -> list[str]:
         """Return the names of a provider's known models: the user's own, then ours, newest first."""
@@ -153,7 +186,11 @@ def load_models(path: Path | None = None, today: date | None = None) -> Models:
     """
     packaged = _PACKAGED.read_text("utf-8")
     own = {} if path is None else _read_own(path)
-    return Models(packaged, own, datetime.now(UTC).date() if today is None else today)
+    return Models(packaged, own, today or _today())
+
+
+def _today() -> date:
+    return datetime.now(UTC).date()
 
 
 _Price = Annotated[float, Meta(ge=0, le=_MILLION)]
@@ -202,6 +239,16 @@ class _Table(Capabilities, frozen=True, forbid_unknown_fields=True):
     later: _Later | None = None
     ends: date | None = None
     efforts: _Efforts | None = None
+
+
+def _vendors_name(provider: str, model: str) -> tuple[str, str]:
+    """Return the vendor of a model that `provider` serves and the vendor's name of it; empty if unknown."""
+    if provider == "azure":
+        return "openai", model
+    if provider == "bedrock" and (found := _ON_BEDROCK.fullmatch(model)):
+        return found[1], found[2]
+    vendor, _, name = model.partition("/") if provider in _GATEWAYS else ("", "", "")
+    return _VENDORS.get(vendor, ""), _VERSION_DOT.sub("-", name) if vendor == "anthropic" else name
 
 
 def _is_snapshot(model: str, family: str) -> bool:

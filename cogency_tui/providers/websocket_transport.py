@@ -134,14 +134,23 @@ class Socket:
             ProviderTimeoutError: nothing came in time.
             ProviderProtocolError: something else came.
         """
-        from websockets.exceptions import ConnectionClosed
-
         limit = self._timeouts.first_byte if first else self._timeouts.idle
         try:
             async with asyncio.timeout(limit):
-                data = await self._link.recv()
+                return await self.next()
         except TimeoutError as exc:
             raise self._endpoint.silent(limit) from exc
+
+    async def next(self) -> dict[str, Any]:
+        """Return the next JSON object, whenever it comes.
+
+        Raises:
+            ProviderError: as for `receive`.
+        """
+        from websockets.exceptions import ConnectionClosed
+
+        try:
+            data = await self._link.recv()
         except ConnectionClosed as exc:
             raise self._closed(exc) from exc
         # Gemini Live sends its JSON in binary messages.

@@ -21,9 +21,9 @@ Finish: TypeAlias = Literal["", "stop", "length", "filter", "other"]
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """The content of one event: reasoning, then text, then `native` calls and items of reasoning in order.
-    `finish` is the reason for the end of the answer, where the event has one; `complete` marks the last
-    event."""
+    """The content of one event: reasoning, the items of reasoning that end `before` the text, text, then
+    `native` calls and items of reasoning in order. `finish` is the reason for the end of the answer, where
+    the event has one; `complete` marks the last event."""
 
     text: str = ""
     reasoning: str = ""
@@ -31,6 +31,7 @@ class Frame:
     usage: Usage | None = None
     complete: bool = False
     native: Sequence[CallDelta | ReasoningItem] = ()
+    before: Sequence[ReasoningItem] = ()
 
 
 class Reader(Protocol):

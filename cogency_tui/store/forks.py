@@ -8,7 +8,7 @@ import time
 from dataclasses import dataclass, replace
 
 from cogency_tui.errors import UsageError
-from cogency_tui.store import pins, requests, summaries
+from cogency_tui.store import answer_items, pins, requests, summaries
 from cogency_tui.store.column_text import to_column
 from cogency_tui.store.database import Database
 from cogency_tui.store.events import BEGINS_TURN, missing
@@ -107,6 +107,7 @@ def _fork(connection: sqlite3.Connection, id: str, through: int | None) -> Store
     requests.copy(connection, id, fork.id, at, new)
     summaries.copy(connection, id, fork.id, at, new)
     pins.copy(connection, id, fork.id, at, new)
+    answer_items.copy(connection, id, fork.id)
     return fork
 
 

@@ -454,6 +454,26 @@ def create_pins(connection: sqlite3.Connection) -> None:
     connection.execute("CREATE INDEX pins_by_conversation ON pins (conversation_id, event)")
 
 
+def create_answer_items(connection: sqlite3.Connection) -> None:
+    """Create what providers deliver beside the events of answers: opaque reasoning, and ids of calls."""
+    connection.execute(
+        """
+        CREATE TABLE answer_items (
+            id INTEGER PRIMARY KEY,
+            conversation_id TEXT NOT NULL REFERENCES conversations (id),
+            unit TEXT NOT NULL,
+            place TEXT NOT NULL,
+            provider TEXT NOT NULL,
+            model TEXT NOT NULL,
+            body TEXT NOT NULL
+        )
+        """
+    )
+    connection.execute(
+        "CREATE INDEX answer_items_by_model ON answer_items (conversation_id, provider, model)"
+    )
+
+
 def store_user_commands_as_fields(connection: sqlite3.Connection) -> None:
     """Convert each `!command` of the user's from prose to fields. It is no longer counted as a turn."""
     users = (
@@ -561,6 +581,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     store_user_commands_as_fields,
     add_figures_to_summaries,
     create_pins,
+    create_answer_items,
 )
 
 CONVERSIONS: tuple[Migration, ...] = (store_user_commands_as_fields,)

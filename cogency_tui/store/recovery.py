@@ -33,6 +33,7 @@ _OWNERS = (
 
 
 _JSON = {
+    "answer_items": ("body",),
     "edits": ("undoes",),
     "intents": ("files",),
     "relic_log": ("entry",),

@@ -30,7 +30,7 @@ class Frame:
 
     `system` are the named parts of the system prompt; `summary` replaces the events before, if any;
     `output_limit` is the number of characters of a result, `window` the number of messages of the history,
-    0 for all.
+    0 for all. `provider` and `model` are those that the request is for; empty in requests of older versions.
     """
 
     system: tuple[tuple[str, str], ...]
@@ -38,6 +38,8 @@ class Frame:
     dialect: str
     output_limit: int
     window: int
+    provider: str = ""
+    model: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,5 @@
-"""Descriptions of a tool's arguments for the model, and reports of what was wrong with those that it gave.
+"""Descriptions of a tool's arguments for the model, as text and as JSON Schema, and reports of what was wrong
+with those that it gave.
 
 Invariant: the text depends on the argument structs alone and is the same bytes each time; a report names
 every wrong argument and what was expected.
@@ -16,6 +17,7 @@ from msgspec.structs import FieldInfo, fields
 
 from cogency_tui.errors import ToolError
 from cogency_tui.tools.base import PLAIN, Spellings
+from cogency_tui.tools.portable_schema import inner_meanings, portable
 from cogency_tui.workspace.protected_names import shown
 
 _LONGEST_VALUE = 60
@@ -103,10 +105,13 @@ def _named(
 
 
 def _coerced(value: Any, kind: Any) -> Any:
-    """Convert a number or boolean that is written as a string, where no string is wanted."""
-    if not isinstance(value, str):
+    """Convert a number or boolean that is written as a string where no string is wanted, and an integer that
+    is written as a float."""
+    if not isinstance(value, str | float):
         return value
     found = _described_type(kind)
+    if isinstance(value, float):
+        return int(value) if isinstance(found, inspect.IntType) and value.is_integer() else value
     if isinstance(found, inspect.BoolType):
         return {"true": True, "false": False}.get(value.casefold(), value)
     if isinstance(found, inspect.IntType) and _INTEGER.fullmatch(value):
@@ -125,7 +130,14 @@ def usage(expected: type[msgspec.Struct]) -> str:
 
 @lru_cache(_TOOLS)
 def described(expected: type[msgspec.Struct]) -> str:
-    """Describe each argument on a line: name, type with its range, default, meaning."""
+    """Describe each argument on a line: name, type with its range, default, meaning.
+
+    The lines below it are the meanings of the fields of structs that it holds.
+    """
+    return _text(expected, json_schema(expected)["properties"])
+
+
+def _text(expected: type[msgspec.Struct], schemas: Mapping[str, Mapping[str, Any]]) -> str:
     lines: list[str] = []
     for field in fields(expected):
         default = _default(field.default)
@@ -134,7 +146,31 @@ def described(expected: type[msgspec.Struct]) -> str:
         lines.append(
             f"- {field.encode_name}: {_limits(field.type)}{need}{f' — {meaning}' if meaning else ''}"
         )
+        lines.extend(inner_meanings(schemas.get(field.encode_name, {})))
     return "\n".join(lines)
+
+
+def json_schema(expected: type[msgspec.Struct]) -> dict[str, Any]:
+    """Return the JSON Schema of the arguments, in the subset that every vendor accepts.
+
+    It has no `$ref`: nested structs are inlined, and a struct that contains itself is an object there.
+    """
+    return msgspec.json.decode(_encoded_schema(expected))
+
+
+@lru_cache(_TOOLS)
+def _encoded_schema(expected: type[msgspec.Struct]) -> bytes:
+    """Encode the schema: a decoded copy for each caller can be changed by it."""
+    whole = msgspec.json.schema(expected, schema_hook=_schema_of_custom_type)
+    top = whole["$defs"][whole["$ref"].rpartition("/")[2]]
+    # `convert` refuses unknown arguments. The docstring is not for the model: the tool describes itself.
+    top["additionalProperties"] = False
+    top.pop("description", None)
+    return msgspec.json.encode(portable(whole, lambda: _text(expected, {})))
+
+
+def _schema_of_custom_type(kind: type) -> dict[str, Any]:
+    return {"description": kind.__name__}
 
 
 def _refusal(label: str, problems: list[str], expected: type[msgspec.Struct]) -> ToolError:
@@ -209,8 +245,12 @@ def _named_type(found: inspect.Type, depth: int) -> str:
     if isinstance(found, inspect.DictType):
         inner = "" if depth >= _DEEPEST else _inner(found.value_type, depth)
         return f"object{inner and f' of {inner}'}"
+    if isinstance(found, inspect.TupleType):
+        return f"[{', '.join(_named_type(each, depth + 1) for each in found.item_types)}]"
+    if isinstance(found, inspect.NamedTupleType):
+        return "list" if depth >= _DEEPEST else f"[{_members(found.fields, depth + 1)}]"
     if isinstance(found, inspect.StructType | inspect.TypedDictType | inspect.DataclassType):
-        return "object" if depth >= _DEEPEST else f"{{{_members(found.fields, depth + 1)}}}"
+        return "object" if depth >= _DEEPEST else f"{{{_tag(found)}{_members(found.fields, depth + 1)}}}"
     names: tuple[tuple[type[inspect.Type], str], ...] = (
         (inspect.BoolType, "bool"),
         (inspect.IntType, "int"),
@@ -224,6 +264,13 @@ def _named_type(found: inspect.Type, depth: int) -> str:
 def _inner(found: inspect.Type, depth: int) -> str:
     """Name the type of a list's or an object's items; empty where that may be anything."""
     return "" if isinstance(found, inspect.AnyType) else _named_type(found, depth + 1)
+
+
+def _tag(found: inspect.Type) -> str:
+    """Format the field that tells a struct from others; empty where it has none."""
+    if not isinstance(found, inspect.StructType) or found.tag_field is None:
+        return ""
+    return f"{found.tag_field}: {json.dumps(found.tag)}{', ' if found.fields else ''}"
 
 
 def _members(members: Sequence[inspect.Field], depth: int) -> str:

@@ -376,6 +376,11 @@ class SelfDescribed(Protocol):
         """Describe each argument on a line; the text is the same each time."""
         ...
 
+    def arguments_schema(self) -> dict[str, Any]:
+        """Return the JSON Schema of the arguments in its portable form (`portable_schema`), the same each
+        time. Its description, if any, completes that of the tool. The caller may change it."""
+        ...
+
     def convert(self, args: Any, /) -> msgspec.Struct:
         """Convert decoded JSON to the tool's arguments.
 

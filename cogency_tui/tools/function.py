@@ -1,8 +1,8 @@
 """A tool of the user's own: a typed async function with a docstring.
 
-Its parameters are the arguments, with their types, defaults and `msgspec.Meta`; its docstring is the
-description that the model is sent. Its effect on files is not known, so it needs permission like a command,
-unless it only reads.
+Its parameters are the arguments, with their types (dataclasses, typed dictionaries and lists of them too),
+defaults and `msgspec.Meta`; its docstring is the description that the model is sent. Its effect on files is
+not known, so it needs permission like a command, unless it only reads.
 """
 
 import inspect
@@ -13,6 +13,7 @@ from typing import Any, TypeVar, cast, get_type_hints
 import msgspec
 
 from cogency_tui.errors import UsageError
+from cogency_tui.tools.argument_schema import json_schema
 from cogency_tui.tools.base import NO_ALIASES, Effect, Intent, Outcome, Tool, ToolContext, ToolKind, Touch
 
 Function = Callable[..., Awaitable[Any]]
@@ -32,7 +33,7 @@ def as_tool(given: Tool[Any] | Function) -> Tool[Any]:
     """Wrap a function as a tool; return a tool unchanged.
 
     Raises:
-        UsageError: the function is not async, not typed or not documented.
+        UsageError: the function is not async, not typed or not documented, or a type has no JSON form.
     """
     return FunctionTool(given) if inspect.isroutine(given) else cast("Tool[Any]", given)
 
@@ -53,6 +54,7 @@ class FunctionTool:
                 "Describe in it what the tool does, and when to use it.",
             )
         self.args = _arguments(function)
+        _require_schema(self.name, self.args)
         self._function = function
         self._effect: Effect = getattr(function, _EFFECT, "command")
         self.kind: ToolKind = "read" if self._effect == "read" else "other"
@@ -73,6 +75,16 @@ class FunctionTool:
         value: Any = await self._function(**msgspec.structs.asdict(args))
         content = value if isinstance(value, str) else msgspec.to_builtins(value)
         return Outcome(f"{self.name} done", content)
+
+
+def _require_schema(name: str, args: type[msgspec.Struct]) -> None:
+    try:
+        json_schema(args)
+    except TypeError as error:
+        raise UsageError(
+            f"A parameter of the tool {name} cannot be described to a model: {error}.",
+            "Give it a type, and a default, that JSON can express.",
+        ) from error
 
 
 def _arguments(function: Function) -> type[msgspec.Struct]:

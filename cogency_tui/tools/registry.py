@@ -1,7 +1,7 @@
 """The registry of tools by name, which validates calls.
 
 Invariant: a bound call has a tool and valid arguments; every other call raises a `ToolError`, whose text
-instructs the model what to write instead. The description is the same bytes for the same tools.
+instructs the model what to write instead. Description and specs are the same bytes for the same tools.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -36,6 +36,7 @@ from cogency_tui.tools.shell.background import Background
 from cogency_tui.tools.shell.processes_tool import Processes
 from cogency_tui.tools.shell.sandbox import Sandbox
 from cogency_tui.tools.shell.shell_tool import Shell
+from cogency_tui.tools.spec_names import spec_names
 from cogency_tui.tools.web.fetch import Fetch
 from cogency_tui.tools.web.search import Search, installed, missing
 from cogency_tui.workspace.protected_names import shown
@@ -82,6 +83,8 @@ class Registry:
         for tool in self._tools.values():
             for name, spellings in tool.aliases.tools.items():
                 self._others.setdefault(_folded(name), (tool, spellings))
+        self._spec_names = spec_names(self._tools)
+        self._by_spec_name = {self._spec_names[name]: tool for name, tool in self._tools.items()}
 
     def __iter__(self) -> Iterator[Tool[Any]]:
         return iter(self._tools.values())
@@ -89,7 +92,7 @@ class Registry:
     @property
     def names(self) -> frozenset[str]:
         """Names that a call may use, in their usual spellings: `web_fetch`, `WebFetch`."""
-        names = {*self._tools, *(name for tool in self for name in tool.aliases.tools)}
+        names = {*self._tools, *self._by_spec_name, *(name for tool in self for name in tool.aliases.tools)}
         return frozenset(names | {name.title().replace("_", "") for name in names})
 
     def get(self, name: str) -> Tool[Any]:
@@ -106,6 +109,10 @@ class Registry:
             return self.get(name).name
         except ToolError:
             return name
+
+    def spec_name(self, name: str) -> str:
+        """Return the name that a tool has in `specs`; an unknown name unchanged."""
+        return self._spec_names.get(self.own_name(name), name)
 
     def environment_of(self, name: str) -> frozenset[str]:
         """Return the arguments of a tool whose `$names` are its environment, under every accepted name;
@@ -143,8 +150,8 @@ class Registry:
 
     def _resolve(self, name: str) -> tuple[Tool[Any], Spellings]:
         """Return a tool, and the spellings of its arguments under this name."""
-        if name in self._tools:
-            return self._tools[name], PLAIN
+        if tool := self._tools.get(name) or self._by_spec_name.get(name):
+            return tool, PLAIN
         if found := self._others.get(_folded(name)):
             return found
         if own_tool(name) == Search.name and not installed():
@@ -167,6 +174,21 @@ class Registry:
         brief = [_in_a_line(tool) for tool in self if _is_brief(tool)]
         parts = [_described(tool) for tool in self if not _is_brief(tool)]
         return "\n\n".join([*parts, "\n".join([_IN_SHORT, *brief])] if brief else parts)
+
+    def specs(self) -> list[dict[str, Any]]:
+        """Describe the tools for a vendor's native tool calling: each has a `name` that every vendor accepts,
+        a `description`, and `parameters`, a JSON Schema in the subset that every vendor accepts."""
+        return [self._spec(tool) for tool in self]
+
+    def _spec(self, tool: Tool[Any]) -> dict[str, Any]:
+        parameters = _schema_of(tool)
+        # A model may be shown the properties of a schema alone.
+        about = filter(None, (tool.description, parameters.pop("description", "")))
+        return {
+            "name": self._spec_names[tool.name],
+            "description": "\n".join(about),
+            "parameters": parameters,
+        }
 
 
 def default_tools(background: Background | None = None, sandbox: Sandbox | None = None) -> list[Tool[Any]]:
@@ -236,3 +258,9 @@ def _described(tool: Tool[Any]) -> str:
         else argument_schema.described(tool.args)
     )
     return f"{tool.name}: {tool.description}{chr(10) if own else ''}{own}"
+
+
+def _schema_of(tool: Tool[Any]) -> dict[str, Any]:
+    if isinstance(tool, SelfDescribed):
+        return tool.arguments_schema()
+    return argument_schema.json_schema(tool.args)

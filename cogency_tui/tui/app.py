@@ -40,6 +40,7 @@ from textual.worker import Worker, WorkerFailed, active_worker  # pyright: ignor
 from textual.worker_manager import WorkerManager
 
 from cogency_tui.config.themes import AUTO, DEFAULT, load_palette
+from cogency_tui.providers.models import describe_ending
 from cogency_tui.safe_text import clean
 from cogency_tui.signal_delivery import on_signal
 from cogency_tui.tui.kit.lines import TerminalGuard
@@ -563,6 +564,9 @@ class CogencyApp(App[int]):
         self.run_worker(self.appearance.watch, group="themes")
         if self._main.agent.settings.keys:
             self.run_worker(self._check_keys, group="keys")
+        provider = self._main.agent.provider
+        if notice := describe_ending(provider.model, provider.facts, "choose another with /model."):
+            self.notify(notice, severity="warning", timeout=15, markup=False)
 
     async def _end_waiting(self) -> None:
         waiting, self._waiting = self._waiting or [], None

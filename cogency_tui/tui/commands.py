@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from cogency_tui.config.schema import MODES, PERMISSIONS
+from cogency_tui.config.schema import DIALECT_CHOICES, EFFORT_CHOICES, MODES, PERMISSIONS
 from cogency_tui.config.themes import theme_choices
 from cogency_tui.errors import UsageError
-from cogency_tui.protocol import DIALECTS
 
 if TYPE_CHECKING:
     from cogency_tui.agent.project.custom_files import CustomCommand
@@ -69,7 +68,8 @@ COMMANDS = (
     SlashCommand("copy", "Copy the last answer", "copy_last_answer"),
     SlashCommand("model", "Choose a model", "choose_model", takes="[PROVIDER[/MODEL]]", group="Model"),
     SlashCommand("mode", "Session mode", "set_mode", lambda: MODES, group="Model"),
-    SlashCommand("dialect", "Tool-call format", "set_dialect", lambda: DIALECTS, group="Model"),
+    SlashCommand("effort", "Reasoning effort", "set_effort", lambda: EFFORT_CHOICES, group="Model"),
+    SlashCommand("dialect", "Tool-call format", "set_dialect", lambda: DIALECT_CHOICES, group="Model"),
     SlashCommand(
         "permissions",
         "What the agent may do without asking",

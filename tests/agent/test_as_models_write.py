@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from cogency_tui.agent.agent import Agent
-from cogency_tui.protocol import DIALECTS, Dialect
+from cogency_tui.protocol import TEXT_DIALECTS, Dialect
 from cogency_tui.protocol.events import Event, ResultEvent
 from cogency_tui.protocol.messages import Message
 from cogency_tui.providers.base import ReasoningDelta
@@ -231,7 +231,7 @@ async def test_prose_after_actions_stays_where_it_was(make_agent: MakeAgent) -> 
     assert sent(agent)[1][2]["content"] == answer
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("dialect", TEXT_DIALECTS)
 async def test_a_long_turn_of_slips_and_calls_keeps_its_prefix_in_both_modes(
     make_agent: MakeAgent, dialect: Dialect
 ) -> None:

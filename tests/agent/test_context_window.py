@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from cogency_tui.agent.agent import Agent
-from cogency_tui.agent.cycle_metrics import Calibration, Meter
+from cogency_tui.agent.cycle_metrics import Calibration, Meter, characters_in
 from cogency_tui.agent.request_messages import build_messages, capped
 from cogency_tui.config.schema import Settings
 from cogency_tui.errors import ContextTooLongError, ProviderProtocolError, UsageError
-from cogency_tui.protocol import DIALECTS, Dialect
+from cogency_tui.protocol import TEXT_DIALECTS, Dialect
 from cogency_tui.protocol.events import Event, ResultEvent
 from cogency_tui.protocol.messages import Message
 from cogency_tui.providers.base import Usage
@@ -83,7 +83,7 @@ def result(id: str, tool: str, content: str) -> ResultEvent:
     }
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("dialect", TEXT_DIALECTS)
 async def test_compacting_puts_the_models_summary_in_the_place_of_the_events(
     tmp_path: Path, project: Path, dialect: Dialect
 ) -> None:
@@ -275,7 +275,7 @@ FACTS = ModelFacts(context_size=1000, prices=Prices(input=2.0, cached=0.2, cache
 
 def step_of(usage: Usage | None, mode: str, *, sent: int, calibration: Calibration | None = None) -> Any:
     messages: list[Message] = [{"role": "user", "content": "x" * 4000}]
-    meter = Meter(messages, calibration, clock=lambda: 0.0)
+    meter = Meter(characters_in(messages), calibration, clock=lambda: 0.0)
     meter.text("y" * 400)
     if usage is not None:
         meter.usage(usage)

@@ -12,7 +12,7 @@ import pytest
 
 from cogency_tui.agent.agent import Agent
 from cogency_tui.agent.prompt import system_parts
-from cogency_tui.protocol import DIALECTS, Dialect
+from cogency_tui.protocol import TEXT_DIALECTS, Dialect
 from cogency_tui.protocol.events import Event
 from cogency_tui.tools.base import NO_ALIASES, Intent, Outcome, ToolContext, ToolKind, Touch
 from tests.agent.conftest import MakeAgent
@@ -81,7 +81,7 @@ RAMBLE = "and then it went on " * 500
 
 # Each wire carries one of the dialects, and each dialect goes over wires of both modes.
 every_dialect = pytest.mark.parametrize(
-    ("name", "dialect"), sampled([*zip(WAYS, cycle(DIALECTS), strict=False)], quick=3)
+    ("name", "dialect"), sampled([*zip(WAYS, cycle(TEXT_DIALECTS), strict=False)], quick=3)
 )
 with_boundary = pytest.mark.parametrize(
     ("name", "dialect"), sampled([*zip(WAYS, cycle(["xml", "delimiter"]), strict=False)], quick=3)
@@ -121,7 +121,7 @@ async def turn(agent: Agent, query: str) -> list[Event]:
 
 @pytest.mark.parametrize(
     ("order", "name"),
-    [*zip(permutations(DIALECTS), cycle(["Chat Completions", "Responses WebSocket"]), strict=False)],
+    [*zip(permutations(TEXT_DIALECTS), cycle(["Chat Completions", "Responses WebSocket"]), strict=False)],
 )
 async def test_a_conversation_goes_on_in_every_dialect(
     make_agent: MakeAgent, order: tuple[Dialect, ...], name: str
@@ -425,7 +425,7 @@ async def test_a_turn_that_was_ended_leaves_no_ids_to_the_next(make_agent: MakeA
     assert answers(await turn(agent, "again")) == 'print("hello")\n'
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("dialect", TEXT_DIALECTS)
 def test_the_system_prompt_is_the_same_bytes_each_time(dialect: Dialect) -> None:
     parts = system_parts(dialect, "tools", ["llm"])
     assert parts == system_parts(dialect, "tools", ["llm"])

@@ -10,7 +10,7 @@ from cogency_tui.agent import request_messages
 from cogency_tui.agent.request_messages import MessageLog, Way, framed, messages_of
 from cogency_tui.protocol import DIALECTS, Dialect
 from cogency_tui.protocol.events import Event
-from cogency_tui.protocol.messages import Message
+from cogency_tui.protocol.messages import AnswerItems, Message
 from cogency_tui.store.requests import Frame
 
 LIMIT = 40
@@ -89,9 +89,9 @@ def rendered(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     counts: list[int] = []
     render = request_messages.render
 
-    def counted(events: list[Event], dialect: Dialect) -> list[Message]:
+    def counted(events: list[Event], dialect: Dialect, items: AnswerItems) -> list[Message]:
         counts.append(len(events))
-        return render(events, dialect)
+        return render(events, dialect, items)
 
     monkeypatch.setattr(request_messages, "render", counted)
     return counts

@@ -18,7 +18,7 @@ from itertools import count, pairwise
 from typing import Any, Literal
 
 from cogency_tui.cli.standard_streams import print_json, print_text
-from cogency_tui.protocol import DIALECTS, Dialect, create_parser
+from cogency_tui.protocol import TEXT_DIALECTS, Dialect, create_parser
 
 Seen = Callable[[int], None]
 Drive = Callable[[Sequence[str], Seen], None]
@@ -92,7 +92,7 @@ def bench_protocol(*, as_json: bool, size: int = SIZE, peer_size: int = PEER_SIZ
 
 def _measure_all(size: int, peer_size: int) -> Iterator[Figures]:
     streams: tuple[Stream, ...] = ("text", "payload")
-    for dialect in DIALECTS:
+    for dialect in TEXT_DIALECTS:
         for stream in streams:
             yield _measure("cogency-tui", _ours(dialect), dialect, stream, size)
     peer = _peer()

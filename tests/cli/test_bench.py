@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from cogency_tui.protocol import DIALECTS, Dialect
+from cogency_tui.protocol import TEXT_DIALECTS, Dialect
 from tests.benchmarks.protocol import CHUNKS, Stream, bench_protocol, wire
 from tests.cases import cases
 from tests.protocol.streams import coalesce, parse
@@ -17,7 +17,7 @@ def test_json_gives_finite_figures_of_every_dialect(capsys: pytest.CaptureFixtur
     assert bench_protocol(as_json=True, size=2_000, peer_size=400) == 0
     rows: list[dict[str, Any]] = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     ours = {(row["dialect"], row["stream"]) for row in rows if row["parser"] == "cogency-tui"}
-    assert ours == {(dialect, stream) for dialect in DIALECTS for stream in ("text", "payload")}
+    assert ours == {(dialect, stream) for dialect in TEXT_DIALECTS for stream in ("text", "payload")}
     for row in rows:
         assert list(row["rate"]) == list(CHUNKS)
         figures = [*row["rate"].values(), row["growth"], row["chars"], row["first"], row["held"]]
@@ -32,7 +32,7 @@ def test_the_table_is_aligned(capsys: pytest.CaptureFixture[str]) -> None:
     assert {len(row) for row in rows} == {len(heading)}
 
 
-@cases("dialect", DIALECTS)
+@cases("dialect", TEXT_DIALECTS)
 @cases("stream", ["text", "payload"])
 def test_the_streams_are_what_a_model_may_write(dialect: Dialect, stream: Stream) -> None:
     found = [kind for kind, _ in coalesce(parse([wire(dialect, stream, 3_000)], dialect))]

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +62,23 @@ def test_the_provider_in_force_needs_its_key(run: Run, tmp_path: Path) -> None:
     status, findings, _printed = examined(run, COGENCY_CONFIG=str(path))
 
     assert (status, findings["openai *"]["state"]) == (1, "bad")
+
+
+@pytest.mark.parametrize(("days", "verb", "state"), [(30, "ends", "note"), (-1, "ended", "bad")])
+def test_the_model_in_force_is_reported_before_it_ends(
+    run: Run, tmp_path: Path, days: int, verb: str, state: str
+) -> None:
+    day = datetime.now(UTC).date() + timedelta(days=days)
+    (tmp_path / "config.toml").write_text('provider = "groq"\nmodel = "old"\n')
+    (tmp_path / "models.toml").write_text(f'["groq/old"]\nends = {day}\n["groq/new"]\ncontext = 9\n')
+    config = str(tmp_path / "config.toml")
+    status, findings, _printed = examined(run, COGENCY_CONFIG=config, GROQ_API_KEY=KEY)
+
+    assert (findings["model"]["state"], status) == (state, int(state == "bad"))
+    assert findings["model"]["what"] == f"old {verb} on {day}"
+    assert findings["model"]["advice"] == "Choose another: `cogency-tui models groq` lists them."
+    _status, others, _printed = examined(run, COGENCY_CONFIG=config, GROQ_API_KEY=KEY, COGENCY_MODEL="new")
+    assert "model" not in others
 
 
 def test_a_file_of_models_that_cannot_be_used_is_found(run: Run, tmp_path: Path) -> None:

@@ -38,6 +38,14 @@ def test_a_turn_changes_the_file_and_nothing_else(run: Run, project: Path, mode:
     assert [path.name for path in project.iterdir()] == ["greet.py"]
 
 
+def test_a_model_that_ends_is_noted_on_stderr(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "models.toml").write_text('["groq/old"]\nends = 2020-01-02\n')
+    config = str(tmp_path / "config.toml")
+    done = run("run", "hello", "--json", "--provider", "groq", "--model", "old", COGENCY_CONFIG=config)
+    assert "old ended on 2020-01-02: choose another with --model." in done.stderr.splitlines()
+    assert events(done.stdout)[0]["type"] == "user"
+
+
 def test_chunks_add_up_to_the_units(run: Run) -> None:
     done = run("run", "read greet.py", "--json", "--chunks", "--permissions", "auto")
     chunks = [e for e in events(done.stdout) if e["type"] == "respond"]

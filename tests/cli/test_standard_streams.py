@@ -29,6 +29,7 @@ ARGUMENTS: Mapping[str, list[str]] = {
     "config": ["config", "show"],
     "completions": ["completions", "bash"],
     "profile": ["profile", "show"],
+    "eval": ["eval", "forbidden"],
     # They begin no work.
     "serve": ["serve", "--port", "none"],
     "bench": ["bench", "--help"],

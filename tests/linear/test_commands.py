@@ -48,7 +48,7 @@ def test_the_permissions_that_are_set_count(project: Path) -> None:
 def test_the_dialect_and_the_model_that_are_set_are_those_that_answer(project: Path) -> None:
     said = piped(project, "/dialect action\n/dialect klingon\n/model offline\n/model nobody/x\nlist files\n")
     lines = said.stdout.splitlines()
-    assert "Tool-call format: action. Choose one of: xml, delimiter, action." in lines
+    assert "Tool-call format: action. Choose one of: auto, native, xml, delimiter, action." in lines
     assert "Unknown tool-call format 'klingon'." in said.stdout
     assert any(line.startswith("The model is offline/") for line in lines)
     assert "Error: Unknown provider 'nobody'" in said.stdout

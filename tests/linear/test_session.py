@@ -54,6 +54,15 @@ def test_a_conversation_that_failed_says_so_when_it_is_continued(project: Path) 
     assert said[-2:] == ["You: hello", problem]
 
 
+def test_a_model_that_ends_is_noted_at_the_start(project: Path) -> None:
+    own = Path.home() / ".config" / "cogency-tui"
+    own.mkdir(parents=True)
+    (own / "models.toml").write_text('["openai/old"]\nends = 2020-01-02\n')
+    said = piped(project, "", "--provider", "openai", "--model", "old").stdout.splitlines()
+    assert "Note: old ended on 2020-01-02: choose another with /model." in said
+    assert "Note:" not in piped(project, "", "--provider", "openai", "--model", "new").stdout
+
+
 def test_a_command_in_a_file_is_sent(project: Path) -> None:
     commands = Path.home() / ".config" / "cogency-tui" / "commands"
     commands.mkdir(parents=True)

@@ -7,6 +7,8 @@ what lies between the longest entry found and the last mark is written, the rest
 
 Its cache diagnostics compare a request with the one that it names, as both were sent: whether anything was
 cached has no part in it.
+
+A reply may be an `Answer`, with thinking and calls. What of these comes back has to be as it was sent.
 """
 
 import hashlib
@@ -18,9 +20,31 @@ from itertools import takewhile
 from typing import Any
 from urllib.parse import parse_qs
 
-from tests.peers.server import Context, Exchange, Fault, Peer, Request
+from tests.peers.anthropic_answers import Answer, Streamed, Thinking, streamed
+from tests.peers.anthropic_history import THINKING, complaint, listed
+from tests.peers.anthropic_threads import BETA as THREADS
+from tests.peers.anthropic_threads import MOST_MARKS, Threads
+from tests.peers.server import Context, Exchange, Fault, Peer, Request, count
 
-_VERSIONS = ("2023-01-01", "2023-06-01", "2026-10-21")
+BINDING = "thinking-binding-controls-2026-08-01"
+INTERLEAVED = "interleaved-thinking-2025-05-14"
+_FIELDS = frozenset(
+    {
+        "model",
+        "max_tokens",
+        "messages",
+        "stream",
+        "system",
+        "tools",
+        "tool_choice",
+        "thinking",
+        "output_config",
+        "service_tier",
+        "metadata",
+        "diagnostics",
+        "thread",
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +59,10 @@ class Bill:
 @dataclass(frozen=True, slots=True)
 class _Block:
     role: str
+    kind: str
     text: str
+    whole: str
+    """All of it but the mark, as JSON."""
     marked: bool
 
 
@@ -54,6 +81,34 @@ class AnthropicPeer(Peer):
     """Models that are listed beside its own."""
     compares_late = False
     """True if no comparison is done before its answer begins."""
+    thinking_types: Sequence[str] = ("adaptive", "between_tools", "disabled", "enabled")
+    efforts: Sequence[str] = ("low", "medium", "high", "xhigh", "max")
+    versions: Sequence[str] = ("2023-01-01", "2023-06-01", "2026-10-21")
+    betas: Sequence[str] = (BINDING, INTERLEAVED, THREADS)
+    """The features in beta that it takes."""
+    refuses_eager_input = False
+    binds = False
+    """True if thinking is refused once what comes before it has changed."""
+
+    @cached_property
+    def threads(self) -> Threads:
+        """The conversations that it holds."""
+        return Threads()
+
+    @cached_property
+    def _issued(self) -> list[dict[str, Any]]:
+        """All thinking that it wrote."""
+        return []
+
+    @cached_property
+    def _written(self) -> dict[str, list[dict[str, Any]]]:
+        """The thinking of each answer, by the ids of the calls in it."""
+        return {}
+
+    @cached_property
+    def _prefixes(self) -> dict[str, str]:
+        """What came before thinking, by its signature."""
+        return {}
 
     @cached_property
     def bills(self) -> list[Bill]:
@@ -83,9 +138,13 @@ class AnthropicPeer(Peer):
             words = "invalid x-api-key" if given else "x-api-key header is required"
             return 401, self._error("authentication_error", words)
         version = request.headers.get("anthropic-version")
-        if version not in _VERSIONS:
+        if version not in self.versions:
             words = f'"{version}" is not a valid version' if version else "header is required"
             return 400, self._error("invalid_request_error", f"anthropic-version: {words}")
+        betas = request.headers.get("anthropic-beta", "").split(",")
+        if unknown := [beta for beta in betas if beta and beta not in self.betas]:
+            words = f"Unexpected value(s) `{'`, `'.join(unknown)}` for the `anthropic-beta` header."
+            return 400, self._error("invalid_request_error", words)
         return None if request.method == "GET" else self._refuse_message(request)
 
     def _refuse_message(self, request: Request) -> tuple[int, str] | None:
@@ -93,14 +152,42 @@ class AnthropicPeer(Peer):
         for param in ("model", "max_tokens", "messages"):
             if param not in body:
                 return 400, self._error("invalid_request_error", f"{param}: Field required")
-        for param in self.refuses:
-            if param in body:
-                words = f"{param}: Extra inputs are not permitted"
-                return 400, self._error("invalid_request_error", words)
+        unknown = sorted(body.keys() - (_FIELDS | {"temperature"})) + [
+            param for param in self.refuses if param in body
+        ]
+        if unknown:
+            return 400, self._error("invalid_request_error", f"{unknown[0]}: Extra inputs are not permitted")
+        if refusal := self.threads.refuse(request):
+            return refusal
         if body["model"] != self.model:
             return 404, self._error("not_found_error", f"model: {body['model']}")
-        words = self._complaint(body)
+        words = self._thinking_complaint(request) or self._complaint(self.threads.body(request))
         return (400, self._error("invalid_request_error", words)) if words else None
+
+    def _thinking_complaint(self, request: Request) -> str:
+        body = request.body
+        config, effort = body.get("thinking"), body.get("output_config", {}).get("effort")
+        if effort is not None and effort not in self.efforts:
+            return "This model does not support the effort parameter."
+        if config is None:
+            return ""
+        if config["type"] not in self.thinking_types:
+            return f'"thinking.type.{config["type"]}" is not supported for this model.'
+        if config["type"] == "enabled" and not 1024 <= config["budget_tokens"] < body["max_tokens"]:
+            return "thinking.enabled.budget_tokens: Input should be from 1024 to below max_tokens"
+        if "block_binding" in config and BINDING not in request.headers.get("anthropic-beta", ""):
+            return "thinking.adaptive.block_binding: Extra inputs are not permitted"
+        bound = self.binds and config.get("block_binding") != {"prefix_mismatch_behavior": "drop_block"}
+        return self._binding_complaint(self.threads.body(request)) if bound else ""
+
+    def _binding_complaint(self, body: dict[str, Any]) -> str:
+        for at, message in enumerate(body["messages"]):
+            for place, block in enumerate(listed(message["content"])):
+                before = _digest(body | {"messages": body["messages"][:at]})
+                if self._prefixes.get(_seal(block), before) != before:
+                    changed = "the conversation before this `thinking` block has changed"
+                    return f"messages.{at}.content.{place}: {changed}"
+        return ""
 
     def _complaint(self, body: dict[str, Any]) -> str:
         """What is wrong with a message, in the vendor's words; nothing where it is right."""
@@ -129,20 +216,27 @@ class AnthropicPeer(Peer):
         return self._block_complaint(body)
 
     def _block_complaint(self, body: dict[str, Any]) -> str:
+        for at, tool in enumerate(body.get("tools", ())):
+            if self.refuses_eager_input and "eager_input_streaming" in tool:
+                return f"tools.{at}.custom.eager_input_streaming: Extra inputs are not permitted"
         for place in ("system", "messages"):
             for block in _blocks({place: body.get(place, [])}):
-                if not block.text:
+                if block.kind == "text" and not block.text:
                     return f"{place}: text content blocks must be non-empty"
-                if not block.text.strip():
+                if block.kind == "text" and not block.text.strip():
                     return f"{place}: text content blocks must contain non-whitespace text"
         marks = sum(block.marked for block in _blocks(body))
+        if body.get("thread") and marks > MOST_MARKS:
+            return (
+                f"thread: a maximum of {MOST_MARKS} blocks with cache_control may be provided. Found {marks}."
+            )
         if marks > self.most_marks:
             most = f"A maximum of {self.most_marks} blocks with cache_control may be provided."
             return f"{most} Found {marks}."
         size = _tokens(_blocks(body))
         if size > self.context_size:
             return f"prompt is too long: {size} tokens > {self.context_size} maximum"
-        return ""
+        return complaint(body, self._written, self._issued)
 
     def whole(self, request: Request) -> tuple[int, str] | None:
         if request.method != "GET":
@@ -160,10 +254,14 @@ class AnthropicPeer(Peer):
         return 200, json.dumps(listing)
 
     def context(self, request: Request) -> Context:
-        return [{"role": block.role, "content": block.text} for block in _blocks(request.body)]
+        return _context(self.threads.body(request))
+
+    def sent_tokens(self, request: Request) -> int:
+        return count(_context(request.body)) if request.body.get("thread") else super().sent_tokens(request)
 
     def frames(self, request: Request, exchange: Exchange, fault: Fault) -> list[str]:
-        bill = self._bill(request.body)
+        body = self.threads.body(request)
+        bill = self._bill(body)
         self.bills.append(bill)
         exchange.cached = bill.read
         answer = f"msg_{len(self.requests):024d}"
@@ -189,12 +287,41 @@ class AnthropicPeer(Peer):
             },
         }
         frames = [_frame("message_start", message=start)]
-        for index, (kind, deltas) in enumerate(_contents(exchange, fault)):
-            frames.append(_frame("content_block_start", index=index, content_block=kind))
+        contents = self._contents(request.body, exchange, fault)
+        for index, block in enumerate(contents):
+            frames.append(_frame("content_block_start", index=index, content_block=block.start))
             frames += [] if index else [_frame("ping")]
-            frames += [_frame("content_block_delta", index=index, delta=delta) for delta in deltas]
+            frames += [_frame("content_block_delta", index=index, delta=delta) for delta in block.deltas]
             frames.append(_frame("content_block_stop", index=index))
-        return frames + _ending(exchange, fault, bill)
+        content = [block.whole for block in contents]
+        self._remember(body, content)
+        cut = bool(fault.drop or fault.hang or fault.frame or fault.no_finish)
+        self.threads.hold(request, answer, content, whole=not cut and fault.finish == "stop")
+        return frames + _ending(content, exchange, fault, bill)
+
+    def _contents(self, body: dict[str, Any], exchange: Exchange, fault: Fault) -> list[Streamed]:
+        """The blocks of an answer; one without text has none."""
+        number = len(self.requests)
+        if isinstance(exchange.text, Answer):
+            display = body.get("thinking", {}).get("display", "summarized")
+            return [
+                streamed(block, f"{number:020d}{at:04d}", self.token, display=display)
+                for at, block in enumerate(exchange.text.blocks)
+            ]
+        contents: list[Streamed] = []
+        if fault.reasoning:
+            contents.append(streamed(Thinking(fault.reasoning), f"{number:024d}", len(fault.reasoning)))
+        if exchange.pieces:
+            texts = [{"type": "text_delta", "text": piece} for piece in exchange.pieces]
+            whole = {"type": "text", "text": exchange.text}
+            contents.append(Streamed({"type": "text", "text": ""}, texts, whole))
+        return contents
+
+    def _remember(self, body: dict[str, Any], content: list[dict[str, Any]]) -> None:
+        thinking = [block for block in content if block["type"] in THINKING]
+        self._issued.extend(thinking)
+        self._prefixes.update({_seal(block): _digest(body) for block in thinking})
+        self._written.update({block["id"]: thinking for block in content if block["type"] == "tool_use"})
 
     def _cached(self, context: Context) -> int:
         """Nothing is known before the request's marks are looked at."""
@@ -205,7 +332,7 @@ class AnthropicPeer(Peer):
         blocks = _blocks(body)
         prefixes, digest = list[str](), hashlib.sha256(self.model.encode())
         for block in blocks:
-            digest.update(json.dumps([block.role, block.text]).encode())
+            digest.update(json.dumps([block.role, block.whole]).encode())
             prefixes.append(digest.hexdigest())
         sizes = [_tokens(blocks[: index + 1]) for index in range(len(blocks))]
         marks = [index for index, block in enumerate(blocks) if block.marked]
@@ -232,7 +359,8 @@ class AnthropicPeer(Peer):
         same = _same(before, blocks)
         if same == len(before):
             return None
-        kind = "system_changed" if before[same].role == "system" else "messages_changed"
+        kinds = {"system": "system_changed", "tools": "tools_changed"}
+        kind = kinds.get(before[same].role, "messages_changed")
         missed = _tokens(before[same:])
         return {"cache_miss_reason": {"type": kind, "cache_missed_input_tokens": missed}}
 
@@ -265,22 +393,11 @@ def _frame(kind: str, **members: Any) -> str:
     return f"event: {kind}\ndata: {json.dumps({'type': kind} | members)}"
 
 
-def _contents(exchange: Exchange, fault: Fault) -> list[tuple[dict[str, str], list[dict[str, str]]]]:
-    """The blocks of an answer, each as it begins and with its deltas; one without text has none."""
-    contents: list[tuple[dict[str, str], list[dict[str, str]]]] = []
-    if fault.reasoning:
-        thought = {"type": "thinking_delta", "thinking": fault.reasoning}
-        signature = {"type": "signature_delta", "signature": "EqQBCgIYAhIM"}
-        contents.append(({"type": "thinking", "thinking": "", "signature": ""}, [thought, signature]))
-    if exchange.pieces:
-        texts = [{"type": "text_delta", "text": piece} for piece in exchange.pieces]
-        contents.append(({"type": "text", "text": ""}, texts))
-    return contents
-
-
-def _ending(exchange: Exchange, fault: Fault, bill: Bill) -> list[str]:
+def _ending(content: list[dict[str, Any]], exchange: Exchange, fault: Fault, bill: Bill) -> list[str]:
+    calls = any(block["type"] == "tool_use" for block in content)
+    ended = "tool_use" if calls else "end_turn"
     delta = {
-        "stop_reason": "end_turn" if fault.finish == "stop" else fault.finish,
+        "stop_reason": ended if fault.finish == "stop" else fault.finish,
         "stop_sequence": None,
         "stop_details": None,
     }
@@ -300,24 +417,59 @@ def _input(bill: Bill) -> dict[str, int]:
 
 def _blocks(body: dict[str, Any]) -> list[_Block]:
     """The blocks of a request in the order in which the model is given them."""
-    messages = [{"role": "system", "content": body.get("system", [])}, *body.get("messages", [])]
-    return [
-        _Block(message["role"], block["text"], "cache_control" in block)
-        for message in messages
-        for block in _listed(message["content"])
+    tools = [{"type": "tool", **tool} for tool in body.get("tools", [])]
+    messages: list[dict[str, Any]] = [
+        {"role": "tools", "content": tools},
+        {"role": "system", "content": body.get("system", [])},
+        *body.get("messages", []),
     ]
+    return [_block(message["role"], block) for message in messages for block in listed(message["content"])]
+
+
+def _block(role: str, block: dict[str, Any]) -> _Block:
+    unmarked = {name: value for name, value in block.items() if name != "cache_control"}
+    return _Block(role, block["type"], _text(unmarked), json.dumps(unmarked), "cache_control" in block)
+
+
+def _text(block: dict[str, Any]) -> str:
+    """What a block counts for, as text; an image by its size in pixels, which nobody measures here."""
+    match block["type"]:
+        case "text":
+            return block["text"]
+        case "tool_result":
+            content = block.get("content", "")
+            return content if isinstance(content, str) else "".join(_text(each) for each in content)
+        case "image":
+            return "[image]"
+        case _:
+            return json.dumps(block)
+
+
+def _context(body: dict[str, Any]) -> Context:
+    """The messages of a request as the model reads them, without its own thinking."""
+    return [
+        {"role": block.role, "content": block.text}
+        for block in _blocks(body)
+        if block.role != "tools" and block.kind not in THINKING
+    ]
+
+
+def _seal(block: dict[str, Any]) -> str:
+    """What tells thinking from other thinking; nothing for other blocks."""
+    return block.get("signature") or block.get("data") or ""
+
+
+def _digest(body: dict[str, Any]) -> str:
+    """What thinking is bound to: all that comes before it, without the marks and other thinking."""
+    blocks = [[block.role, block.whole] for block in _blocks(body) if block.kind not in THINKING]
+    return hashlib.sha256(json.dumps(blocks).encode()).hexdigest()
 
 
 def _same(before: Sequence[_Block], blocks: Sequence[_Block]) -> int:
     """How many blocks two requests begin with alike; the marks are no part of it."""
     pairs = zip(before, blocks, strict=False)
-    alike = ((one.role, one.text) == (other.role, other.text) for one, other in pairs)
+    alike = ((one.role, one.whole) == (other.role, other.whole) for one, other in pairs)
     return sum(1 for _block in takewhile(bool, alike))
-
-
-def _listed(content: str | list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Content as a list; text alone is short for a list of one block."""
-    return [{"type": "text", "text": content}] if isinstance(content, str) else content
 
 
 def _tokens(blocks: Sequence[_Block]) -> int:

@@ -11,9 +11,10 @@ import json
 from collections.abc import Collection, Sequence
 from itertools import takewhile
 from operator import eq
-from typing import Any, cast
+from typing import Any
 
-from tests.peers.responses_events import KNOWN, answer_events
+from tests.peers.responses_events import KNOWN, answer_events, output_in
+from tests.peers.responses_items import Item, context_of, items_in, problem_in
 from tests.peers.server import Context, Exchange, Fault, Peer, PeerSocket, Reply, Request, count
 
 PATH = "/v1/responses"
@@ -29,7 +30,8 @@ class ResponsesPeer(Peer):
     are numbers of requests, counted from 0 over all sockets, at which the earlier answer is found to be gone.
     `context_size` in tokens, 0 for no limit. `Fault.finish` may be `stop`, `length`, `content_filter` or
     `failed`; `Fault.comments` sends the vendor's keep-alive events. `keeps_reasoning` is for a model that
-    sees its earlier reasoning again.
+    sees its earlier reasoning again. With `stores`, answers are stored over HTTP, as a local server does, unless
+    a request asks not to.
     """
 
     prefix = "/v1"
@@ -43,6 +45,7 @@ class ResponsesPeer(Peer):
         evicts: Collection[int] = (),
         context_size: int = 0,
         keeps_reasoning: bool = False,
+        stores: bool = False,
         **options: Any,
     ) -> None:
         super().__init__(replies, **options)
@@ -51,7 +54,14 @@ class ResponsesPeer(Peer):
         self._most_responses = most_responses
         self._evicts = evicts
         self._context_size = context_size
+        self._stores = stores
+        self._stored: dict[str, list[Item]] = {}
+        """The items up to each stored answer, by its id."""
         self._created = 0
+        self._issued: set[str] = set()
+        """The contents of reasoning that were encrypted here."""
+        self._thoughts: dict[str, str] = {}
+        """The model's reasoning by the ids of its items."""
         self._compared: dict[str, Context] = {}
         """The requests that can be compared with, by the ids of their answers."""
 
@@ -69,7 +79,12 @@ class ResponsesPeer(Peer):
             return _whole(401, error(text, "invalid_api_key"))
         if request.method != "POST":
             return None
-        refusal = self._refusal(request.body) or self._unknown_answer(request.body)
+        if self._created in self._evicts:
+            self._stored.clear()
+        before = self._before(request.body)
+        refusal = self._refusal(request.body, before) or self._unknown_answer(request.body, *self._stored)
+        if not refusal and _repeats_system(before, request.body):
+            refusal = 500, error("Only user, assistant and tool roles are supported, got system.")
         if not refusal and self._too_long(self.context(request)):
             refusal = 400, _TOO_LONG
         return _whole(*refusal) if refusal else None
@@ -83,17 +98,26 @@ class ResponsesPeer(Peer):
         return 200, json.dumps({"object": "list", "data": [model]})
 
     def context(self, request: Request) -> Context:
-        return [*_instructions(request.body), *_messages(request.body["input"])]
+        items = [*self._before(request.body), *items_in(request.body["input"])]
+        return [*_instructions(request.body), *self._context(request.body, items)]
+
+    def sent_tokens(self, request: Request) -> int:
+        new = self._context(request.body, items_in(request.body["input"]))
+        return count([*_instructions(request.body), *new])
 
     def frames(self, request: Request, exchange: Exchange, fault: Fault) -> list[str]:
         self._created += 1
         events = self._events(request.body, exchange, fault)
+        if self._stores and request.body.get("store", True):
+            items = [*self._before(request.body), *items_in(request.body["input"])]
+            self._stored[self._response_id] = [*items, *output_in(events)]
         return [f"event: {event['type']}\ndata: {json.dumps(event)}" for event in events]
 
     # WebSocket
 
     async def converse(self, socket: PeerSocket) -> None:
-        known: dict[str, Context] = {}
+        known: dict[str, dict[str, list[Item]]] = {}
+        lanes: dict[str, asyncio.Task[None]] = {}
         answered = 0
         try:
             async with asyncio.timeout(self._expires_after):
@@ -101,30 +125,53 @@ class ResponsesPeer(Peer):
                     if answered == self._most_responses:
                         break
                     answered += 1
-                    known = await self._respond(socket, frame, known)
+                    lane = frame.get("stream_id", "")
+                    turn = self._in_turn(lanes.get(lane), socket, frame, known)
+                    lanes[lane] = asyncio.create_task(turn)
                 else:
                     return
         except TimeoutError:
             pass
+        finally:
+            for task in lanes.values():
+                task.cancel()
+            await asyncio.gather(*lanes.values(), return_exceptions=True)
         await socket.send(_error_event(400, _TIME_IS_UP))
         await socket.close()
 
+    async def _in_turn(
+        self,
+        before: "asyncio.Task[None] | None",
+        socket: PeerSocket,
+        frame: dict[str, Any],
+        known: dict[str, dict[str, list[Item]]],
+    ) -> None:
+        """Answer one frame, after the one before in its lane."""
+        if before:
+            await before
+        lane = frame.get("stream_id", "")
+        known[lane] = await self._respond(_LaneOf(socket, lane), frame, known)
+
     async def _respond(
-        self, socket: PeerSocket, frame: dict[str, Any], known: dict[str, Context]
-    ) -> dict[str, Context]:
-        """Answer one frame; what the connection knows afterwards."""
+        self, socket: "_LaneOf", frame: dict[str, Any], lanes: dict[str, dict[str, list[Item]]]
+    ) -> dict[str, list[Item]]:
+        """Answer one frame; what its lane knows afterwards. `lanes` is what all of them know."""
         self._created += 1
+        response_id = self._response_id
         previous = frame.get("previous_response_id") or ""
         if self._created - 1 in self._evicts:
-            known = {}
+            lanes.clear()
+        known = {name: items for lane in lanes.values() for name, items in lane.items()}
         # A request that fails evicts the answer that it names.
-        left = {name: context for name, context in known.items() if name != previous}
-        refusal = self._refusal(frame) or self._unknown_answer(frame, *known)
+        own = lanes.get(socket.name, {})
+        left = {name: items for name, items in own.items() if name != previous}
+        before = known.get(previous, [])
+        refusal = self._refusal(frame, before) or self._unknown_answer(frame, *known)
+        items: list[Item] = []
         context: Context = []
-        new: Context = []
         if not refusal:
-            new = _messages(frame["input"])
-            context = [*known.get(previous, []), *new]
+            items = [*before, *items_in(frame["input"])]
+            context = self._context(frame, items)
             if self._too_long([*_instructions(frame), *context]):
                 refusal = 400, _TOO_LONG
         if refusal:
@@ -142,17 +189,27 @@ class ResponsesPeer(Peer):
             await socket.send(_error_event(fault.status, body | headers))
             return left
         instructions = _instructions(frame)
+        new = self._context(frame, items[len(before) :])
         exchange = self.exchange([*instructions, *context], sent=count([*instructions, *new]), fault=fault)
         events = self._events(frame, exchange, fault)
         if not await socket.stream(events, fault) or fault.finish == "failed":
             return left
-        if self.keeps_reasoning and fault.reasoning:
-            context.append({"role": "reasoning", "content": fault.reasoning})
-        return {self._response_id: [*context, {"role": "assistant", "content": exchange.text}]}
+        return {response_id: [*items, *output_in(events)]}
 
     # What both have
 
-    def _refusal(self, body: dict[str, Any]) -> Refusal | None:
+    def _before(self, body: dict[str, Any]) -> list[Item]:
+        """The stored items that a request continues from."""
+        return self._stored.get(body.get("previous_response_id") or "", [])
+
+    def _context(self, body: dict[str, Any], items: Sequence[Item]) -> Context:
+        return context_of(items, self._thoughts, all_turns=self._keeps(body))
+
+    def _keeps(self, body: dict[str, Any]) -> bool:
+        """Whether the model sees its earlier reasoning."""
+        return self.keeps_reasoning or body.get("reasoning", {}).get("context") == "all_turns"
+
+    def _refusal(self, body: dict[str, Any], before: Sequence[Item] = ()) -> Refusal | None:
         if body.get("type", "response.create") != "response.create":
             return 400, error(f"Unknown event type: {body['type']!r}.", "unknown_event_type", "type")
         for param in body.keys() - KNOWN - {"type", "generate", "stream_id"}:
@@ -161,6 +218,10 @@ class ResponsesPeer(Peer):
             if param == "reasoning" and "summary" in body.get(param, {}):
                 text = "Your organization must be verified to generate reasoning summaries."
                 return 400, error(text, "unsupported_value", "reasoning.summary")
+            parent, _, field = param.partition(".")
+            if field and field in body.get(parent, {}):
+                text = f"Unsupported parameter: '{param}' is not supported with this model."
+                return 400, error(text, "unsupported_parameter", param)
             if param in body:
                 text = f"Unsupported parameter: '{param}' is not supported with this model."
                 return 400, error(text, "unsupported_parameter", param)
@@ -169,13 +230,8 @@ class ResponsesPeer(Peer):
             return 404, error(text, "model_not_found")
         if not body.get("input"):
             return 400, error("Missing required parameter: 'input'.", "missing_required_parameter", "input")
-        for number, item in enumerate(_list(body["input"])):
-            kind = "output_text" if item["role"] == "assistant" else "input_text"
-            for part in _list(item["content"]):
-                if part["type"] != kind:
-                    text = f"Invalid value: '{part['type']}'. Supported values are: '{kind}'."
-                    return 400, error(text, "invalid_value", f"input[{number}].content[0]")
-        return None
+        problem = problem_in(body, before, self._issued)
+        return (400, error(*problem)) if problem else None
 
     def _unknown_answer(self, body: dict[str, Any], *known: str) -> Refusal | None:
         previous = body.get("previous_response_id")
@@ -192,15 +248,19 @@ class ResponsesPeer(Peer):
         return f"resp_{self._created:048x}"
 
     def _events(self, body: dict[str, Any], exchange: Exchange, fault: Fault) -> list[dict[str, Any]]:
-        return answer_events(
+        events = answer_events(
             self._response_id,
             body,
             exchange,
             fault,
             model=self.model,
-            keeps_reasoning=self.keeps_reasoning,
+            keeps_reasoning=self._keeps(body),
             diagnostics=self._diagnose(body, exchange.context),
         )
+        items = [event["item"] for event in events if event.get("item", {}).get("type") == "reasoning"]
+        self._issued |= {item["encrypted_content"] for item in items if "encrypted_content" in item}
+        self._thoughts |= {item["id"]: fault.reasoning for item in items}
+        return events
 
     def _diagnose(self, body: dict[str, Any], context: Context) -> dict[str, Any] | None:
         """Compare a request with the one that it names; None where it names none."""
@@ -219,6 +279,28 @@ class ResponsesPeer(Peer):
             "cache_missed_tokens": count(before[same:]),
             "comparison_reusable_tokens": count(before[:same]) if same else 0,
         }
+
+
+class _LaneOf:
+    """A lane of a socket: what is sent over it has its name."""
+
+    def __init__(self, socket: PeerSocket, name: str) -> None:
+        self.name = name
+        self.closed = socket.closed
+        self.abort = socket.abort
+        self._socket = socket
+        self._mark = {"stream_id": name} if name else {}
+
+    async def send(self, frame: dict[str, Any]) -> None:
+        await self._socket.send(frame | self._mark)
+
+    async def stream(self, frames: Sequence[dict[str, Any]], fault: Fault) -> bool:
+        return await self._socket.stream([frame | self._mark for frame in frames], fault)
+
+
+def _repeats_system(before: Sequence[Item], body: dict[str, Any]) -> bool:
+    """Whether a request brings a second system prompt, which chat templates refuse."""
+    return any(item.get("role") == "system" for item in items_in(body["input"])) and bool(before)
 
 
 def error(message: str, code: str | None = None, param: str | None = None) -> dict[str, Any]:
@@ -248,19 +330,3 @@ def _error_event(status: int, problem: dict[str, Any]) -> dict[str, Any]:
 def _instructions(body: dict[str, Any]) -> Context:
     text = body.get("instructions")
     return [{"role": "system", "content": text}] if text else []
-
-
-def _messages(given: Any) -> Context:
-    """The messages of `input`, which may be a text."""
-    if isinstance(given, str):
-        return [{"role": "user", "content": given}]
-    return [{"role": item["role"], "content": _text(item["content"])} for item in given]
-
-
-def _list(value: object) -> list[dict[str, Any]]:
-    """A list; of nothing where a text stands instead of one."""
-    return cast("list[dict[str, Any]]", value) if isinstance(value, list) else []
-
-
-def _text(content: Any) -> str:
-    return content if isinstance(content, str) else "".join(part["text"] for part in content)

@@ -10,14 +10,14 @@ from cogency_tui.providers.models import ModelFacts
 from cogency_tui.providers.offline.title_words import is_title_task
 from cogency_tui.providers.token_counting import estimate_tokens
 
-Reply = str | ProviderError | ReasoningDelta | Callable[[], str]
+Reply = str | ProviderError | ReasoningDelta | Sequence[Chunk] | Callable[[], str]
 
 
 class ScriptedProvider:
     """Answers with `replies`, one a request, in pieces of `size` characters with `pause` seconds between.
 
     `sent` has what each request, or each send of a session, carried. A reply that is an error is
-    raised; one that ends in `hang` never ends. `refuse_sessions` makes `connect` fail.
+    raised; one that is chunks is sent as it is; one that ends in `hang` never ends. `refuse_sessions` makes `connect` fail.
     """
 
     name = "scripted"
@@ -25,7 +25,6 @@ class ScriptedProvider:
     title = ""
     """The answer to the request for a title."""
     facts = ModelFacts(context_size=8000)
-    native = False
 
     def __init__(
         self,
@@ -34,8 +33,10 @@ class ScriptedProvider:
         pause: float = 0,
         resumes: bool = True,
         refuse_sessions: bool = False,
+        native: bool = False,
     ) -> None:
         self.resumes = resumes
+        self.native = native
         self.sent: list[list[Message]] = []
         self.seeds: list[list[Message]] = []
         self.options: list[Options] = []
@@ -66,6 +67,11 @@ class ScriptedProvider:
         if isinstance(reply, ReasoningDelta):
             # A model that reasons beside its text, and writes none.
             yield reply
+            return
+        if not (isinstance(reply, str) or callable(reply)):
+            for chunk in reply:
+                yield chunk
+                await asyncio.sleep(self._pause)
             return
         text = reply() if callable(reply) else reply
         text, hangs, broken = text.partition("<<hang>>")

@@ -8,11 +8,15 @@ import openai
 import pytest
 from openai.resources.responses.responses import AsyncResponsesConnection
 from openai.types.responses import (
+    FunctionToolParam,
     Response,
     ResponseCompletedEvent,
     ResponseErrorEvent,
+    ResponseFunctionCallArgumentsDeltaEvent,
+    ResponseFunctionToolCall,
     ResponseIncompleteEvent,
     ResponseInputItemParam,
+    ResponseReasoningItem,
     ResponseStreamEvent,
 )
 from openai.types.responses.response import (
@@ -29,6 +33,7 @@ from openai.types.responses.responses_server_event import (
 from websockets.exceptions import ConnectionClosedOK, InvalidStatus
 
 from tests.peers.responses import ResponsesPeer
+from tests.peers.responses_events import NativeAnswer
 from tests.peers.server import Fault
 
 pytestmark = pytest.mark.exhaustive
@@ -366,3 +371,160 @@ async def test_upgrades_are_refused() -> None:
                 with pytest.raises(InvalidStatus) as caught:
                     await client.responses.connect().enter()
             assert caught.value.response.status_code == status
+
+
+READ: FunctionToolParam = {
+    "type": "function",
+    "name": "read",
+    "description": "Read a file.",
+    "parameters": {"type": "object", "properties": {"path": {"type": "string"}}},
+    "strict": False,
+}
+TWO = NativeAnswer(
+    reasoning="Both.", calls=[("read", '{"path": "a"}'), ("write", "{}"), ("read", "")], piece=3
+)
+"""Two calls of a function that a request has, and one of another."""
+
+
+async def called(
+    client: openai.AsyncOpenAI, items: list[ResponseInputItemParam], *, encrypted: bool = True
+) -> Response:
+    """Let the client put an answer together from its events."""
+    async with client.responses.stream(
+        model="test-model",
+        input=items,
+        tools=[READ],
+        store=False,
+        include=["reasoning.encrypted_content"] if encrypted else [],
+        reasoning={"effort": "low", "context": "all_turns"},
+        service_tier="flex",
+        prompt_cache_key="c1",
+    ) as stream:
+        return await stream.get_final_response()
+
+
+def output_of(call: ResponseFunctionToolCall) -> ResponseInputItemParam:
+    return {"type": "function_call_output", "call_id": call.call_id, "output": "Done."}
+
+
+def returned(response: Response) -> list[ResponseInputItemParam]:
+    """The output of an answer as the input of the next request."""
+    return [item.to_dict() for item in response.output]  # pyright: ignore[reportReturnType] - as documented
+
+
+def calls_in(response: Response) -> list[ResponseFunctionToolCall]:
+    return [item for item in response.output if isinstance(item, ResponseFunctionToolCall)]
+
+
+async def test_the_client_puts_calls_and_reasoning_together_and_returns_them() -> None:
+    async with ResponsesPeer(["", "Done."], faults=[TWO]) as peer, client_of(peer) as client:
+        first = await called(client, [*QUESTION])
+        outputs = [output_of(call) for call in calls_in(first)]
+        second = await called(client, [*QUESTION, *returned(first), *outputs])
+    assert [(call.name, call.arguments) for call in calls_in(first)] == [
+        ("read", '{"path": "a"}'),
+        ("read", ""),
+    ]
+    assert isinstance(first.output[0], ResponseReasoningItem)
+    assert first.output[0].encrypted_content
+    assert second.output_text == "Done."
+    assert (second.service_tier, second.prompt_cache_key) == ("flex", "c1")
+    assert second.reasoning is not None
+    assert (second.reasoning.effort, second.reasoning.context) == ("low", "all_turns")
+    assert [each["role"] for each in peer.exchanges[1].context] == [
+        *("user", "assistant", "user", "reasoning", "call", "call", "result", "result")
+    ]
+
+
+async def test_events_of_calls_are_the_vendors() -> None:
+    async with ResponsesPeer([""], faults=[TWO]) as peer, client_of(peer) as client:
+        stream = await client.responses.create(model="test-model", input="Hi.", tools=[READ], stream=True)
+        events = [event async for event in stream]
+    for event in events:
+        whole(event)
+    pieces = [event.delta for event in events if isinstance(event, ResponseFunctionCallArgumentsDeltaEvent)]
+    assert pieces == ['{"p', "ath", '": ', '"a"', "}"]
+
+
+async def test_histories_that_the_vendor_would_refuse_are_refused() -> None:
+    async with ResponsesPeer([""], always=TWO) as peer, client_of(peer) as client:
+        whole_answer = await called(client, [*QUESTION])
+        without = await called(client, [*QUESTION], encrypted=False)
+        reasoning, first, second = returned(whole_answer)
+        outputs = [output_of(call) for call in calls_in(whole_answer)]
+        forged: ResponseInputItemParam = {
+            "type": "reasoning",
+            "id": "rs_1",
+            "summary": [],
+            "encrypted_content": "forged",
+        }
+        refused = {
+            "No tool output found for function call": [reasoning, first, second, outputs[0]],
+            "No tool call found for function call output": [reasoning, first, *outputs],
+            "without its required following item": [*QUESTION, reasoning],
+            "of type 'reasoning' was provided": [reasoning, QUESTION[0], first, outputs[0]],
+            "Items are not persisted": [*returned(without), *outputs],
+            "could not be verified": [forged, first, outputs[0]],
+        }
+        for words, items in refused.items():
+            with pytest.raises(openai.BadRequestError, match=words):
+                await called(client, items)
+        with pytest.raises(openai.BadRequestError, match="Invalid value: 'hard'") as effort:
+            await client.responses.create(
+                model="test-model", input="Hi.", extra_body={"reasoning": {"effort": "hard"}}, stream=True
+            )
+    assert effort.value.param == "reasoning.effort"
+
+
+async def test_a_socket_remembers_calls_and_reasoning_until_they_are_answered() -> None:
+    peer = ResponsesPeer(["", "Done.", "Yes."], faults=[TWO])
+    async with connection_to(peer) as connection:
+        await connection.response.create(model="test-model", store=False, input="Read a.", tools=[READ])
+        first = await answer_on(connection)
+        await connection.response.create(
+            model="test-model",
+            store=False,
+            input=[output_of(call) for call in calls_in(first)],
+            tools=[READ],
+            previous_response_id=first.id,
+        )
+        second = await answer_on(connection)
+        await ask(connection, "Sure?", second.id)
+        await answer_on(connection)
+    assert second.output_text == "Done."
+    assert [each["role"] for each in peer.exchanges[1].context] == [
+        *("user", "reasoning", "call", "call", "result", "result")
+    ]
+    assert "reasoning" not in [each["role"] for each in peer.exchanges[2].context]
+
+
+async def test_a_socket_demands_the_results_of_its_answer() -> None:
+    async with connection_to(ResponsesPeer([""], faults=[TWO])) as connection:
+        await connection.response.create(model="test-model", store=False, input="Read a.", tools=[READ])
+        first = await answer_on(connection)
+        await ask(connection, "Never mind.", first.id)
+        assert "No tool output found" in (await refusal_on(connection)).error.message
+
+
+async def test_lanes_of_a_socket_answer_at_the_same_time_and_can_fork_each_other() -> None:
+    async with connection_to(
+        ResponsesPeer(["One.", "Left. " * 9, "Right. " * 9], latency=0.001)
+    ) as connection:
+        await ask(connection, "First?")
+        first = await answer_on(connection)
+        for lane in ("left", "right"):
+            await connection.response.create(
+                model="test-model", input=f"And {lane}?", previous_response_id=first.id, stream_id=lane
+            )
+        texts = {"left": "", "right": ""}
+        order: list[str] = []
+        while len(order) < 2:
+            event = await connection.recv()
+            whole(event)
+            assert event.stream_id in texts
+            if isinstance(event, ResponseTextWsDelta):
+                texts[event.stream_id] += event.delta
+            if isinstance(event, ResponseWsCompleted):
+                assert event.response.previous_response_id == first.id
+                order.append(event.stream_id)
+    assert texts == {"left": "Left. " * 9, "right": "Right. " * 9}

@@ -36,12 +36,15 @@ class Way:
     model: str
     other: str
     api: Literal["", "chat"] = ""
+    resume: bool | None = None
 
     @property
     def settings(self) -> Settings:
         """The settings that choose it."""
-        providers = {self.provider: ProviderSettings(api=self.api)}
-        return Settings(provider=self.provider, model=self.model, mode=self.mode, providers=providers)
+        providers = {self.provider: ProviderSettings(api=self.api, resume=self.resume)}
+        return Settings(
+            provider=self.provider, model=self.model, mode=self.mode, dialect="xml", providers=providers
+        )
 
     def environ(self, peer: Server, key: str = KEY) -> dict[str, str]:
         """The environment that points it at a peer."""
@@ -56,13 +59,22 @@ class Way:
 
 _ROBOTICS = "gemini-robotics-er-2-streaming-preview"
 _WAYS = (
-    Way("Chat Completions", "replay", ChatPeer, "openai", "gpt-5-mini", "Chat Completions", "chat"),
-    Way("Responses", "replay", ResponsesPeer, "openai", "gpt-5-mini", "Responses WebSocket"),
-    Way("Responses WebSocket", "resume", ResponsesPeer, "openai", "gpt-5-mini", "Responses"),
-    Way("Realtime", "resume", RealtimePeer, "openai", "gpt-realtime", "Responses"),
-    Way("Anthropic Messages", "replay", AnthropicPeer, "anthropic", "claude-sonnet-5", "Anthropic Messages"),
-    Way("Gemini", "replay", GeminiPeer, "gemini", "gemini-3.5-flash", "Gemini Interactions"),
-    Way("Gemini Interactions", "resume", GeminiPeer, "gemini", "gemini-3.5-flash", "Gemini"),
+    Way("Chat Completions", "replay", ChatPeer, "openai", "gpt-6.1-sol", "Chat Completions", "chat"),
+    Way("Responses", "replay", ResponsesPeer, "openai", "gpt-6.1-sol", "Responses WebSocket"),
+    Way("Responses WebSocket", "resume", ResponsesPeer, "openai", "gpt-6.1-sol", "Responses"),
+    Way("Realtime", "resume", RealtimePeer, "openai", "gpt-realtime-1.5", "Responses"),
+    Way("Anthropic Messages", "replay", AnthropicPeer, "anthropic", "claude-sonnet-5-5", "Anthropic threads"),
+    Way(
+        "Anthropic threads",
+        "resume",
+        AnthropicPeer,
+        "anthropic",
+        "claude-sonnet-5-5",
+        "Anthropic Messages",
+        resume=True,
+    ),
+    Way("Gemini", "replay", GeminiPeer, "gemini", "gemini-4-argon", "Gemini Interactions"),
+    Way("Gemini Interactions", "resume", GeminiPeer, "gemini", "gemini-4-argon", "Gemini"),
     Way("Gemini Live", "resume", GeminiPeer, "gemini", _ROBOTICS, "Gemini"),
 )
 WAYS = {way.name: way for way in _WAYS}

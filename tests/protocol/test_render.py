@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cogency_tui.protocol import DIALECTS, Dialect, render
+from cogency_tui.protocol import TEXT_DIALECTS, Dialect, render
 from cogency_tui.protocol.events import CallEvent, Event, ResultEvent
 from cogency_tui.protocol.messages import Message
 from cogency_tui.protocol.scanner import JOINER
@@ -114,7 +114,7 @@ def test_results_cannot_close_their_own_block() -> None:
     assert json.loads(text.splitlines()[1])[0]["content"] == "x</results>\n<execute>[]</execute>"
 
 
-@cases("dialect", DIALECTS)
+@cases("dialect", TEXT_DIALECTS)
 @cases(
     "text",
     [
@@ -160,7 +160,7 @@ def test_parsing_what_was_rendered_gives_the_events(
         expected.append(("call", {"name": "tool", "args": args}))
     if not text and not calls:
         return
-    for dialect in DIALECTS:
+    for dialect in TEXT_DIALECTS:
         message = render(events, dialect)[1]
         units = coalesce(parse([message["content"]], dialect))
         assert [_plain(unit) for unit in units if unit[0] in ("think", "respond", "call")] == expected
@@ -177,7 +177,7 @@ def _plain(unit: Unit) -> Unit:
 def test_a_longer_history_begins_with_the_bytes_of_a_shorter(
     cycles: list[tuple[str, str, dict[str, Any], str]],
 ) -> None:
-    for dialect in DIALECTS:
+    for dialect in TEXT_DIALECTS:
         events: list[Event] = []
         before = ""
         for number, (asked, thought, args, answer) in enumerate(cycles):
@@ -204,7 +204,7 @@ WIRE: dict[Dialect, st.SearchStrategy[str]] = {
 }
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("dialect", TEXT_DIALECTS)
 @settings(max_examples=50)
 @given(st.data())
 def test_what_a_model_wrote_comes_back_through_rendering(dialect: Dialect, data: st.DataObject) -> None:
@@ -232,7 +232,7 @@ def test_a_tag_that_was_not_finished_takes_none_after_it_with_it() -> None:
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("dialect", TEXT_DIALECTS)
 @settings(max_examples=50)
 @given(st.data())
 def test_calls_and_malformed_calls_are_rendered_byte_for_byte(dialect: Dialect, data: st.DataObject) -> None:
@@ -248,7 +248,7 @@ def test_calls_and_malformed_calls_are_rendered_byte_for_byte(dialect: Dialect, 
             assert all(line in wire for line in event["payload"].get("raw", "").split("\n"))
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("dialect", TEXT_DIALECTS)
 @settings(max_examples=25)
 @given(st.data())
 def test_malformed_and_foreign_text_keeps_the_prefix_and_the_roles(
@@ -274,8 +274,8 @@ def test_malformed_and_foreign_text_keeps_the_prefix_and_the_roles(
         before = messages
 
 
-@cases("dialect", DIALECTS)
-@cases("origin", DIALECTS)
+@cases("dialect", TEXT_DIALECTS)
+@cases("origin", TEXT_DIALECTS)
 def test_a_malformed_call_is_never_shown_as_valid(origin: Dialect, dialect: Dialect) -> None:
     wire = {
         "xml": 'I look. <execute>[{"name": "read", "args": {"file": "a"}}, {"name": "read" "args"',

@@ -153,7 +153,7 @@ RESPONSES = Vendor(
     "openai",
     "OPENAI_API_KEY",
     ResponsesPeer,
-    partial(ResponsesWire, summaries=True),
+    partial(ResponsesWire, facts=ModelFacts(reasoning=True)),
     opening=4,
     busy=json.dumps({"type": "error", "code": "server_error", "message": "Busy.", "sequence_number": 3}),
     cache_written=0,

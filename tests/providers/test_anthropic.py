@@ -9,6 +9,7 @@ from cogency_tui.errors import BadRequestError
 from cogency_tui.protocol.messages import Message
 from cogency_tui.providers.anthropic import AnthropicWire
 from cogency_tui.providers.base import Usage
+from cogency_tui.providers.models import ModelFacts
 from tests.peers.anthropic import AnthropicPeer, Bill
 from tests.peers.server import Fault
 from tests.providers.asked import ANTHROPIC, KEY, Asked
@@ -97,7 +98,7 @@ async def test_what_expired_is_written_again() -> None:
         await ANTHROPIC.ask(peer, history(3))
         peer.forget()
         asked = await ANTHROPIC.ask(peer, history(3))
-    assert asked.usage == Usage(3300, 1, cached=0, cache_written=3300)
+    assert asked.usage == Usage(3300, 1, cached=0, cache_written=3300, model="test-model", tier="standard")
 
 
 async def test_histories_that_the_vendor_would_refuse_are_put_right() -> None:
@@ -120,7 +121,7 @@ async def test_histories_that_the_vendor_would_refuse_are_put_right() -> None:
 
 
 async def test_a_limit_that_the_model_does_not_have_is_refused_in_the_vendors_words() -> None:
-    greedy = replace(ANTHROPIC, wire=partial(AnthropicWire, max_output=200_000))
+    greedy = replace(ANTHROPIC, wire=partial(AnthropicWire, facts=ModelFacts(max_output=200_000)))
     async with AnthropicPeer() as peer:
         asked = await greedy.ask(peer)
     assert type(asked.error) is BadRequestError

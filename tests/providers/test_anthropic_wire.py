@@ -12,6 +12,7 @@ from cogency_tui.protocol.messages import Message
 from cogency_tui.providers.anthropic import DEFAULT_OUTPUT, AnthropicWire
 from cogency_tui.providers.base import Usage
 from cogency_tui.providers.endpoint import Endpoint
+from cogency_tui.providers.models import ModelFacts
 from cogency_tui.providers.wire_protocol import Finish, Frame
 from tests.cases import cases
 
@@ -51,13 +52,23 @@ def test_a_request_has_what_the_vendor_requires_and_nothing_else() -> None:
 
 
 def test_an_answer_may_be_as_long_as_the_model_can_write() -> None:
-    body = json.loads(AnthropicWire(ENDPOINT, 128_000).encode([user("hi")], ()))
+    body = json.loads(AnthropicWire(ENDPOINT, ModelFacts(max_output=128_000)).encode([user("hi")], ()))
     assert body["max_tokens"] == 128_000
 
 
 def test_the_key_goes_where_the_vendor_looks_for_it() -> None:
     assert WIRE.headers() == {"anthropic-version": "2023-06-01", "x-api-key": "sk-secret"}
     assert "x-api-key" not in AnthropicWire(Endpoint("local", "http://127.0.0.1:1", "m")).headers()
+
+
+def test_the_newest_version_and_features_in_beta_are_asked_of_the_vendor_alone() -> None:
+    endpoint = Endpoint("anthropic", "https://api.anthropic.com", "claude-sonnet-5-5")
+    facts = ModelFacts(reasoning=True)
+    assert AnthropicWire(endpoint, facts, own=True).headers() == {
+        "anthropic-version": "2026-10-21",
+        "anthropic-beta": "thinking-binding-controls-2026-08-01",
+    }
+    assert AnthropicWire(endpoint, facts).headers() == {"anthropic-version": "2023-06-01"}
 
 
 @cases(
@@ -211,7 +222,7 @@ def test_deltas_of_all_kinds_are_read_and_what_is_not_known_is_ignored(
         ("model_context_window_exceeded", "length"),
         ("refusal", "filter"),
         ("pause_turn", "other"),
-        ("tool_use", "other"),
+        ("tool_use", "stop"),
         (None, ""),
     ],
 )

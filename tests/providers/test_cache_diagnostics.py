@@ -9,18 +9,20 @@ from cogency_tui.protocol.events import CacheMiss
 from cogency_tui.protocol.messages import Message
 from cogency_tui.providers.anthropic import AnthropicWire
 from cogency_tui.providers.base import Options, Usage
-from cogency_tui.providers.configured_providers import PRESETS, is_vendors_own
+from cogency_tui.providers.configured_providers import is_vendors_own
 from cogency_tui.providers.endpoint import Endpoint
 from cogency_tui.providers.http_provider import HttpProvider
 from cogency_tui.providers.models import load_models
-from cogency_tui.providers.openai_responses import ResponsesWire, responses_sessions
+from cogency_tui.providers.openai_responses import ResponsesWire
+from cogency_tui.providers.openai_responses_session import responses_sessions
+from cogency_tui.providers.presets import PRESETS
 from tests.cases import cases
 from tests.peers.anthropic import AnthropicPeer
 from tests.peers.responses import ResponsesPeer
 from tests.peers.server import Peer
 from tests.providers.asked import ANTHROPIC, RESPONSES, Vendor
 
-ASKING_ANTHROPIC = replace(ANTHROPIC, wire=partial(AnthropicWire, diagnoses=True))
+ASKING_ANTHROPIC = replace(ANTHROPIC, wire=partial(AnthropicWire, own=True))
 ASKING_OPENAI = replace(RESPONSES, wire=partial(ResponsesWire, diagnoses=True))
 
 SYSTEM: Message = {"role": "system", "content": "s" * 400}

@@ -1,14 +1,23 @@
 """From settings to providers."""
 
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from cogency_tui.config.layers import load_settings
 from cogency_tui.config.schema import ProviderSettings, Settings
 from cogency_tui.errors import AuthenticationError, ConfigError
-from cogency_tui.providers.configured_providers import PRESETS, create_provider, known_providers, secrets
+from cogency_tui.providers.configured_providers import (
+    ConfiguredModels,
+    create_provider,
+    known_providers,
+    secrets,
+)
+from cogency_tui.providers.models import ModelFacts, load_models
 from cogency_tui.providers.offline.provider import OfflineProvider
+from cogency_tui.providers.presets import ADDRESS_VARIABLES, OTHER_KEYS, OWN_ADDRESSES, PRESETS
 from tests.cases import cases
 from tests.peers.responses import ResponsesPeer
 
@@ -20,18 +29,23 @@ def test_offline_is_the_default_whatever_model_is_named() -> None:
 
 
 def test_openai_has_a_default_model_and_takes_another() -> None:
-    assert create_provider(Settings(provider="openai"), {}).model == "gpt-5-mini"
+    assert create_provider(Settings(provider="openai"), {}).model == "gpt-6.1-sol"
     assert create_provider(Settings(provider="openai", model="other"), {}).model == "other"
 
 
 async def test_the_environment_names_address_and_key() -> None:
-    async with ResponsesPeer(key="sk-1", model="gpt-5-mini") as peer:
+    async with ResponsesPeer(key="sk-1", model="gpt-6.1-sol") as peer:
         environ = {"OPENAI_API_KEY": " sk-1\n", "OPENAI_BASE_URL": peer.base_url}
         provider = create_provider(Settings(provider="openai"), environ)
         chunks = [chunk async for chunk in provider.stream([{"role": "user", "content": "hi"}])]
         await provider.close()
     assert chunks
     assert peer.requests[0].headers["authorization"] == "Bearer sk-1"
+
+
+def test_chat_completions_have_native_calls_at_every_server() -> None:
+    settings = Settings(provider="ollama", model="m")
+    assert create_provider(settings, {}).native
 
 
 async def test_a_missing_key_is_reported_at_first_use() -> None:
@@ -41,13 +55,35 @@ async def test_a_missing_key_is_reported_at_first_use() -> None:
     assert "Set OPENROUTER_API_KEY" in caught.value.hint
 
 
-@cases("name", sorted(PRESETS))
+@cases("name", sorted(set(PRESETS) - set(OWN_ADDRESSES)))
 def test_presets_need_no_table(name: str) -> None:
     provider = create_provider(Settings(provider=name, model="m"), {})
-    resumes = name in ("openai", "gemini", "xai")
+    resumes = name in ("openai", "gemini", "xai", "vercel", "lmstudio", "azure")
     assert (provider.name, provider.model, provider.resumes) == (name, "m", resumes)
     [known] = [each for each in known_providers(Settings(), {}) if each.name == name]
-    assert known.resumes == resumes
+    assert known.resumes == (resumes or name == "anthropic")
+
+
+@cases("name", sorted(OWN_ADDRESSES))
+def test_a_cloud_needs_the_users_own_address(name: str) -> None:
+    with pytest.raises(ConfigError, match=f"{name} needs the address of your own account") as caught:
+        create_provider(Settings(provider=name, model="m"), {})
+    assert f'Set base_url = "{OWN_ADDRESSES[name]}" under [providers.{name}]' in caught.value.hint
+    table = ProviderSettings(OWN_ADDRESSES[name], "m")
+    provider = create_provider(Settings(provider=name, providers={name: table}), {})
+    assert (provider.name, provider.model, provider.resumes) == (name, "m", name == "azure")
+
+
+def test_what_the_presets_name_exists() -> None:
+    assert ADDRESS_VARIABLES.keys() | OTHER_KEYS.keys() | OWN_ADDRESSES.keys() <= PRESETS.keys()
+
+
+@cases("name", [name for name, preset in PRESETS.items() if preset.key_env and preset.model])
+def test_a_default_model_is_known_and_does_not_end_soon(name: str) -> None:
+    model = PRESETS[name].model
+    assert model in load_models().of(name)
+    ends = load_models().find(name, model).ends
+    assert ends is None or ends - datetime.now(UTC).date() > timedelta(days=60)
 
 
 @cases("api", ["chat", "responses", "anthropic", "gemini"])
@@ -55,7 +91,7 @@ def test_presets_need_no_table(name: str) -> None:
 def test_any_other_provider_is_a_table(api: Any, resume: bool | None) -> None:
     table = ProviderSettings("https://acme.test/v1", "m", "ACME_KEY", api, resume)
     provider = create_provider(Settings(provider="acme", providers={"acme": table}), {"ACME_KEY": "k"})
-    assert provider.resumes == (resume is True and api in ("responses", "gemini"))
+    assert provider.resumes == (resume is True)
 
 
 def test_a_table_of_another_wire_protocol_does_not_keep_the_presets_sessions() -> None:
@@ -80,6 +116,55 @@ def test_the_persons_own_file_of_models_counts(tmp_path: Path) -> None:
     environ = {"COGENCY_CONFIG": str(tmp_path / "config.toml")}
     provider = create_provider(Settings(provider="acme", providers={"acme": table}), environ)
     assert provider.facts.context_size == 1234
+
+
+def facts_of(name: str, model: str, **providers: ProviderSettings) -> ModelFacts:
+    return ConfiguredModels(Settings(providers=providers), {}).facts(name, model)
+
+
+def test_what_the_user_states_of_a_model_wins_over_the_table() -> None:
+    stated = ProviderSettings(context_size=64_000, reasoning=False, images=True, dialect="xml")
+    shipped = facts_of("anthropic", "claude-opus-5")
+    facts = facts_of("anthropic", "claude-opus-5", anthropic=stated)
+    assert (shipped.reasoning, shipped.dialect) == (True, "native")
+    assert (facts.context_size, facts.reasoning, facts.images, facts.dialect) == (64_000, False, True, "xml")
+    assert (facts.prices, facts.max_output) == (shipped.prices, shipped.max_output)
+
+
+def test_the_user_states_the_facts_of_an_unknown_model() -> None:
+    table = ProviderSettings("https://acme.test/v1", "m", reasoning=True, images=True, dialect="native")
+    settings = Settings(provider="acme", providers={"acme": table})
+    facts = create_provider(settings, {}).facts
+    assert (facts.reasoning, facts.images, facts.dialect) == (True, True, "native")
+
+
+@cases("resume", [True, False])
+def test_resume_means_message_threads_for_the_wire_of_anthropic(resume: bool) -> None:
+    proxy = ProviderSettings("https://acme.test", "m", api="anthropic", resume=resume)
+    assert facts_of("acme", "m", acme=proxy).threads == resume
+    assert facts_of("anthropic", "claude-opus-5", anthropic=ProviderSettings(resume=resume)).threads == resume
+    chat = ProviderSettings("https://acme.test", "m", api="responses", resume=resume)
+    assert not facts_of("acme", "m", acme=chat).threads
+
+
+@cases(
+    ("line", "problem"),
+    [
+        ('reasoning = "yes"', '"reasoning": expected bool, got str.'),
+        ("images = 1", '"images": expected bool, got int.'),
+        ('dialect = "nativ"', '"dialect": must be one of native, xml, delimiter, action, not "nativ".'),
+        ('api = "soap"', '"api": must be one of chat, responses, anthropic, gemini, not "soap".'),
+        ("thinking = true", 'unknown key "thinking"'),
+    ],
+)
+def test_an_invalid_statement_about_a_provider_names_file_line_and_key(
+    tmp_path: Path, line: str, problem: str
+) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text(f"[providers.mine]\n{line}\n")
+    with pytest.raises(ConfigError) as caught:
+        load_settings(path)
+    assert str(caught.value).startswith(f'{path}, line 2: provider "mine": {problem}')
 
 
 @pytest.mark.parametrize(
@@ -147,6 +232,13 @@ def test_known_providers_show_where_a_key_comes_from_but_never_the_key() -> None
     assert not known["openai"].key_found
     assert known["ollama"].key_found
     assert "sk-secret" not in repr(known)
+
+
+def test_the_providers_that_the_user_has_set_up_come_first() -> None:
+    settings = Settings(providers={"acme": ProviderSettings("https://acme.test/v1", "m", "ACME_KEY")})
+    names = [each.name for each in known_providers(settings, {"GROQ_API_KEY": "k"})]
+    assert names[:4] == ["offline", "groq", "acme", "openai"]
+    assert set(names) == {"offline", "acme", *PRESETS}
 
 
 def test_secrets_are_the_key_variables_that_are_set() -> None:

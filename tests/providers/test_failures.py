@@ -24,6 +24,7 @@ from cogency_tui.errors import (
 )
 from cogency_tui.providers.endpoint import Endpoint
 from cogency_tui.providers.failures import (
+    EFFORT,
     UnsupportedParameterError,
     from_exception,
     from_frame,
@@ -97,6 +98,93 @@ def test_a_status_becomes_the_right_error(status: int, body: str, kind: type[Pro
     assert KEY not in error.advice
     assert "\n" not in error.advice
     assert error.retryable == issubclass(kind, RateLimitError | OverloadedError | ProviderTimeoutError)
+
+
+_LLAMACPP = {"code": 500, "message": "tools param requires --jinja flag", "type": "server_error"}
+_VLLM = '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set'
+_OPENROUTER = (
+    "No endpoints found that support tool use. To learn more about provider routing, visit: https://x"
+)
+_WITH_EFFORT = (
+    "Function tools with reasoning_effort are not supported for gpt-5.6-terra in /v1/chat/completions. To use "
+    "function tools, use /v1/responses or set reasoning_effort to 'none'."
+)
+_UNREADABLE = (
+    "Failed to call a function. Please adjust your prompt. See 'failed_generation' for more details."
+)
+
+
+@cases(
+    ("status", "body", "hint"),
+    [
+        (400, vendor("registry.ollama.ai/library/gemma3:4b does not support tools"), "Use --dialect xml"),
+        (500, json.dumps({"error": _LLAMACPP}), "Use --dialect xml"),
+        (
+            500,
+            json.dumps({"error": _LLAMACPP | {"message": "Unsupported param: tools"}}),
+            "Use --dialect xml",
+        ),
+        (400, vendor(_VLLM), "Use --dialect xml"),
+        (404, json.dumps({"error": {"message": _OPENROUTER, "code": 404}}), "Use --dialect xml"),
+        (400, vendor("`tool calling` is not supported with this model"), "Use --dialect xml"),
+        (400, vendor(_WITH_EFFORT, param="reasoning_effort"), 'Set api = "responses"'),
+        (400, vendor(_UNREADABLE, "tool_use_failed"), "Try again, or use --dialect xml"),
+    ],
+)
+def test_a_refusal_of_tools_names_the_dialect_without(status: int, body: str, hint: str) -> None:
+    error = from_status(ENDPOINT, status, {}, body)
+    assert type(error) is BadRequestError
+    assert hint in error.hint
+    assert "acme refused the tools of the request (HTTP" in str(error)
+
+
+def test_a_call_that_llamacpp_cannot_read_is_written_again() -> None:
+    body = json.dumps({"error": {"code": 500, "message": "Failed to parse input at pos 12: <tool_call>"}})
+    error = from_status(ENDPOINT, 500, {}, body)
+    assert error.retryable
+    assert "--dialect xml" in error.hint
+
+
+_MISTRAL = {"loc": ["body", "reasoning_effort"], "msg": "Input should be 'none' or 'high'", "type": "enum"}
+
+
+@cases(
+    "body",
+    [
+        vendor("Unsupported value: 'reasoning_effort' does not support 'max'.", param="reasoning_effort"),
+        vendor("`reasoning_effort` is not supported with this model"),
+        vendor("property 'reasoning_effort' is unsupported, did you mean 'reasoning_format'?"),
+        vendor('"gemma3:4b" does not support thinking', kind="api_error"),
+        json.dumps(
+            {"code": "invalid argument", "error": "Argument not supported on this model: reasoningEffort"}
+        ),
+        json.dumps({"detail": [_MISTRAL]}),
+    ],
+)
+def test_a_refused_effort_is_known_in_every_vendors_words(body: str) -> None:
+    error = from_status(ENDPOINT, 400, {}, body)
+    assert isinstance(error, UnsupportedParameterError)
+    assert error.param == EFFORT
+
+
+@cases(
+    ("status", "body", "kind"),
+    [
+        (500, vendor("The tool server had an error"), OverloadedError),
+        (400, vendor("messages.3: tool_call_id is not supported here"), BadRequestError),
+        (
+            400,
+            vendor("Function tools with reasoning_effort are not supported.", param="reasoning_effort"),
+            UnsupportedParameterError,
+        ),
+    ],
+)
+def test_other_errors_about_tools_are_no_refusal_of_them(
+    status: int, body: str, kind: type[ProviderError]
+) -> None:
+    error = from_status(ENDPOINT, status, {}, body)
+    assert type(error) is kind
+    assert "--dialect" not in error.hint
 
 
 @cases(

@@ -214,6 +214,8 @@ TRIED = "Malformed function call: print(default_api.read(path=3)"
         (TRIED, "read"),
         ("Malformed function call: call:default_api:read{path:<ctrl46>", "read"),
         ("Unexpected tool call: call:find_all{}", "find_all"),
+        # The engine reports to the model that it has no name.
+        ("Malformed function call: Function call is empty - no input to parse.", ""),
     ],
 )
 async def test_a_call_that_could_not_be_read_goes_back_to_the_model(message: str, name: str) -> None:
@@ -221,23 +223,23 @@ async def test_a_call_that_could_not_be_read_goes_back_to_the_model(message: str
     async with GeminiPeer(acts=acts, model=MODEL) as peer:
         provider = provider_of(peer)
         answer, _ = await ask(provider, QUESTION)
+        [call] = calls_in(answer)
+        assert (call["name"], call["arguments"]) == (name, message)
+        call["name"] = name or "call"
         await ask(provider, [*QUESTION, answer, results_of(answer)])
         await provider.close()
-    [call] = calls_in(answer)
-    assert (call["name"], call["arguments"]) == (name, message)
     sent = peer.requests[1].body["contents"][1]["parts"][1]["functionCall"]
     assert sent["args"] == {"malformed": message}
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
-    [(Options(), TRIED), (TOOLS, "Malformed function call: Function call is empty - no input to parse.")],
+    ("options", "reason"),
+    [(Options(), "MALFORMED_FUNCTION_CALL"), (TOOLS, "MALFORMED_RESPONSE"), (TOOLS, "TOO_MANY_TOOL_CALLS")],
 )
-async def test_without_tools_or_a_name_such_a_call_is_an_error(options: Options, message: str) -> None:
-    acts: list[Acts | None] = [[Said("Well."), Broken("MALFORMED_FUNCTION_CALL", message)]]
-    async with GeminiPeer(acts=acts, model=MODEL) as peer:
+async def test_without_tools_or_a_call_such_an_end_is_an_error(options: Options, reason: str) -> None:
+    async with GeminiPeer(acts=[[Said("Well."), Broken(reason, TRIED)]], model=MODEL) as peer:
         provider = provider_of(peer)
-        with pytest.raises(ProviderProtocolError, match="MALFORMED_FUNCTION_CALL"):
+        with pytest.raises(ProviderProtocolError, match=f"{reason}: Malformed function call"):
             await ask(provider, QUESTION, options)
         await provider.close()
 

@@ -9,9 +9,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from cogency_tui.errors import ConfigError
-from cogency_tui.providers.models import ModelFacts, Models, Prices, load_models
+from cogency_tui.providers.models import (
+    ModelFacts,
+    Models,
+    Prices,
+    describe_ending,
+    ending_of,
+    load_models,
+)
 from tests.cases import cases
 
 TODAY = date(2026, 11, 22)
@@ -81,6 +89,10 @@ def test_a_snapshot_has_the_facts_of_its_model(provider: str, model: str, family
         ("ollama", "gpt-oss:20b"),
         ("acme", "gpt-5"),
         ("", "gpt-5"),
+        ("azure", "my-deployment"),
+        ("bedrock", "gpt-5"),
+        ("bedrock", "meta.llama4-maverick-17b-instruct-v1:0"),
+        ("vercel", "alibaba/qwen3.8-max"),
     ],
 )
 def test_another_model_takes_no_facts_from_one_of_a_like_name(provider: str, model: str) -> None:
@@ -113,7 +125,30 @@ def test_openrouter_passes_the_vendors_prices_through(routed: str, vendor: str, 
     models = load()
     facts = models.find("openrouter", routed)
     assert facts.prices is not None
-    assert facts == models.find(vendor, model)
+    assert facts == replace(models.find(vendor, model), threads=False)
+
+
+@cases(
+    ("provider", "served", "vendor", "model"),
+    [
+        ("vercel", "anthropic/claude-sonnet-4.6", "anthropic", "claude-sonnet-4-6"),
+        ("vercel", "xai/grok-4.7", "xai", "grok-4.7"),
+        ("vercel", "anthropic/claude-sonnet-4.5", "anthropic", "claude-sonnet-4-5"),
+        ("azure", "gpt-6.1-sol", "openai", "gpt-6.1-sol"),
+        ("azure", "gpt-6.1-sol-2026-09-29", "openai", "gpt-6.1-sol"),
+        ("bedrock", "openai.gpt-6.1-sol", "openai", "gpt-6.1-sol"),
+        ("bedrock", "us.anthropic.claude-opus-4-6-v1:0", "anthropic", "claude-opus-4-6"),
+        ("bedrock", "anthropic.claude-sonnet-4-5-20250929-v1:0", "anthropic", "claude-sonnet-4-5"),
+    ],
+)
+def test_a_cloud_serves_the_vendors_models_without_its_sessions(
+    provider: str, served: str, vendor: str, model: str
+) -> None:
+    models = load()
+    facts, own = models.find(provider, served), models.find(vendor, model)
+    assert facts.context_size == own.context_size > 0
+    assert (facts.efforts, facts.dialect, facts.threads) == (own.efforts, own.dialect, False)
+    assert (facts.prices, facts.ends) == ((own.prices, own.ends) if provider == "vercel" else (None, None))
 
 
 def test_openrouter_has_no_sessions() -> None:
@@ -250,6 +285,10 @@ def test_openrouter_has_no_message_threads(own: Path) -> None:
     [
         ("anthropic", "claude-sonnet-5-5"),
         ("gemini", "gemini-4-argon"),
+        ("deepseek", "deepseek-v4-pro"),
+        ("moonshot", "kimi-k3.1-pro"),
+        ("zai", "glm-5.3"),
+        ("minimax", "MiniMax-M3"),
         ("openrouter", "deepseek/deepseek-v4-pro"),
         ("openrouter", "moonshotai/kimi-k3"),
         ("openrouter", "z-ai/glm-5.3"),
@@ -405,6 +444,76 @@ def _check(prices: Prices) -> None:
         assert prices.long.output > prices.output
         assert prices.long.long is None
         _check(prices.long)
+
+
+@cases(
+    ("ends", "ending"),
+    [
+        (None, None),
+        (date(2027, 1, 22), None),
+        (date(2027, 1, 21), ("ends", date(2027, 1, 21))),
+        (date(2026, 11, 22), ("ends", date(2026, 11, 22))),
+        (date(2026, 11, 21), ("ended", date(2026, 11, 21))),
+    ],
+)
+def test_an_end_is_reported_from_60_days_before_it_on(
+    ends: date | None, ending: tuple[str, date] | None
+) -> None:
+    assert ending_of(ModelFacts(ends=ends), TODAY) == ending
+
+
+def test_an_ending_is_described_with_advice() -> None:
+    facts = ModelFacts(ends=date(2020, 1, 2))
+    assert describe_ending("m", facts, "choose another.") == "m ended on 2020-01-02: choose another."
+    assert describe_ending("m", ModelFacts(), "choose another.") == ""
+
+
+@cases(
+    ("model", "ends"),
+    [
+        ("anthropic/claude-sonnet-4-5", date(2026, 11, 30)),
+        ("gemini/gemini-2.5-pro", date(2026, 12, 1)),
+        ("openai/gpt-5-mini", date(2026, 12, 11)),
+        ("openai/gpt-4.1-mini", date(2027, 1, 14)),
+        ("openai/gpt-realtime", date(2027, 1, 20)),
+        ("openai/gpt-5.4-nano", date(2027, 4, 1)),
+        ("gemini/gemini-3.1-flash-lite", date(2027, 5, 7)),
+    ],
+)
+def test_announced_ends_are_known(model: str, ends: date) -> None:
+    provider, _, name = model.partition("/")
+    assert load().find(provider, name).ends == ends
+
+
+@cases(
+    ("model", "efforts"),
+    [
+        ("openai/gpt-6.1-sol", {"low": "low", "medium": "medium", "high": "high", "max": "max"}),
+        (
+            "openai/gpt-5.5",
+            {"none": "none", "low": "low", "medium": "medium", "high": "high", "max": "xhigh"},
+        ),
+        ("anthropic/claude-opus-4-5", {"low": "low", "medium": "medium", "high": "high"}),
+        ("gemini/gemini-4-hydrogen", {"low": "low", "medium": "medium", "high": "high", "max": "xhigh"}),
+        ("deepseek/deepseek-v4-pro", {"low": "low", "high": "high", "max": "max"}),
+        ("openai/gpt-4.1", {}),
+    ],
+)
+def test_a_model_has_the_efforts_that_its_vendor_names(model: str, efforts: dict[str, str]) -> None:
+    provider, _, name = model.partition("/")
+    assert load().find(provider, name).efforts == efforts
+
+
+def test_abilities_belong_to_the_wires_that_ask_for_them() -> None:
+    models = load()
+
+    def marked(fact: str) -> set[str]:
+        found = (name.partition("/")[::2] for name in SHIPPED)
+        return {provider for provider, model in found if getattr(models.find(provider, model), fact)}
+
+    assert marked("threads") == {"anthropic"}
+    assert marked("all_turns") == {"openai"}
+    assert marked("returns_reasoning") == {"deepseek", "moonshot", "zai", "minimax"}
 
 
 def test_nothing_is_read_before_it_is_asked_for() -> None:

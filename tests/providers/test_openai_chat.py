@@ -44,7 +44,7 @@ def frame(**delta: object) -> str:
     ],
 )
 def test_deltas_of_all_kinds_are_read(data: str, text: str, reasoning: str) -> None:
-    read = WIRE.read("message", data)
+    read = WIRE.reader().read("message", data)
     assert (read.text, read.reasoning) == (text, reasoning)
 
 
@@ -63,19 +63,21 @@ def test_deltas_of_all_kinds_are_read(data: str, text: str, reasoning: str) -> N
     ],
 )
 def test_usage_is_read_or_counts_as_missing(usage: object, read: Usage | None) -> None:
-    assert WIRE.read("message", json.dumps({"choices": [], "usage": usage})).usage == read
+    assert WIRE.reader().read("message", json.dumps({"choices": [], "usage": usage})).usage == read
 
 
 @cases("data", ["not json", "[]", '"x"', '{"choices": 1}', "{", "[" * 100_000])
 def test_what_is_no_frame_is_an_error_that_shows_it(data: str) -> None:
     with pytest.raises(ProviderProtocolError) as caught:
-        WIRE.read("message", data)
+        WIRE.reader().read("message", data)
     assert data[:20] in str(caught.value)
     assert caught.value.hint
 
 
 def test_errors_in_mid_stream_are_mapped() -> None:
     with pytest.raises(RateLimitError):
-        WIRE.read("message", '{"error": {"message": "slow down", "type": "rate_limit_error", "code": null}}')
+        WIRE.reader().read(
+            "message", '{"error": {"message": "slow down", "type": "rate_limit_error", "code": null}}'
+        )
     with pytest.raises(OverloadedError, match="Upstream"):
-        WIRE.read("message", '{"error": {"code": 502, "message": "Upstream"}, "choices": []}')
+        WIRE.reader().read("message", '{"error": {"code": 502, "message": "Upstream"}, "choices": []}')

@@ -26,12 +26,15 @@ from cogency_tui.providers.base import Chunk, Notice, ProviderSession, Reasoning
 from cogency_tui.providers.endpoint import Endpoint
 from cogency_tui.providers.http_provider import HttpProvider
 from cogency_tui.providers.http_transport import Timeouts
-from cogency_tui.providers.openai_responses import ResponsesWire, responses_sessions
+from cogency_tui.providers.models import ModelFacts
+from cogency_tui.providers.openai_responses import ResponsesWire
+from cogency_tui.providers.openai_responses_session import responses_sessions
 from tests.peers.responses import ResponsesPeer
 from tests.peers.server import Fault
 from tests.providers.asked import SHORT
 
 KEY = "sk-test-key"
+REASONS = ModelFacts(reasoning=True)
 SYSTEM: Message = {"role": "system", "content": "You are an agent. "}
 FIRST: Message = {"role": "user", "content": "Begin now."}
 AT_TEXT = 5
@@ -50,11 +53,11 @@ def provider_for(
     peer: ResponsesPeer,
     *,
     model: str = "test-model",
-    summaries: bool = False,
+    facts: ModelFacts | None = None,
     timeouts: Timeouts | None = None,
 ) -> HttpProvider:
     endpoint = Endpoint("openai", peer.base_url, model, "OPENAI_API_KEY", KEY)
-    sessions = responses_sessions(endpoint, timeouts, summaries=summaries)
+    sessions = responses_sessions(endpoint, facts, timeouts)
     return HttpProvider(endpoint, ResponsesWire(endpoint), sessions=sessions)
 
 
@@ -163,7 +166,7 @@ async def test_usage_that_is_not_reported_is_estimated() -> None:
 
 async def test_reasoning_is_summarised_where_it_is_asked_for() -> None:
     fault = Fault(reasoning="First.\n\nThen.", comments=True)
-    async with ResponsesPeer(["Hi."], always=fault) as peer, session_with(peer, summaries=True) as session:
+    async with ResponsesPeer(["Hi."], always=fault) as peer, session_with(peer, facts=REASONS) as session:
         chunks = await answer(session, FIRST)
     assert "".join(chunk.text for chunk in chunks if isinstance(chunk, ReasoningDelta)) == "First.\n\nThen."
     assert text_of(chunks) == "Hi."
@@ -171,7 +174,7 @@ async def test_reasoning_is_summarised_where_it_is_asked_for() -> None:
 
 async def test_a_summary_that_is_refused_is_not_asked_for_again() -> None:
     async with ResponsesPeer(refuses=["reasoning"]) as peer:
-        provider = provider_for(peer, summaries=True)
+        provider = provider_for(peer, facts=REASONS)
         for _session in range(2):
             session = await provider.connect([SYSTEM])
             assert text_of(await answer(session, FIRST)) == "Hello."

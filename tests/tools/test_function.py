@@ -84,7 +84,15 @@ async def variadic(*cities: str) -> None:
     """Takes any number."""
 
 
-@cases("function", [untyped, undocumented, synchronous, variadic])
+async def unencodable(where: Path = Path()) -> None:
+    """Has a default that is not JSON."""
+
+
+async def ambiguous(value: str | bytes) -> None:
+    """Has alternatives that JSON does not tell apart."""
+
+
+@cases("function", [untyped, undocumented, synchronous, variadic, unencodable, ambiguous])
 def test_a_function_that_says_too_little_is_refused(function: Any) -> None:
     with pytest.raises(UsageError, match=function.__name__):
         as_tool(function)

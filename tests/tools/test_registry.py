@@ -292,6 +292,47 @@ def test_what_arguments_hold_is_described_with_its_fields() -> None:
     )
 
 
+class Change(msgspec.Struct, tag="change"):
+    """A change of a file."""
+
+    old: Annotated[str, msgspec.Meta(description="exact text from the file")]
+    new: str = ""
+    at: list[Place] = []
+
+
+class Removal(msgspec.Struct, tag="removal"):
+    line: Annotated[int, msgspec.Meta(ge=1, description="counted from 1")]
+    lines: Annotated[int, msgspec.Meta(ge=1, le=9)] = 1
+
+
+class EditArgs(msgspec.Struct):
+    """Arguments whose parts have meanings of their own."""
+
+    edits: Annotated[list[Change | Removal], msgspec.Meta(description="in order")]
+    span: tuple[int, int] = (1, 2)
+
+
+def test_meanings_of_the_fields_of_nested_structs_are_below_their_argument() -> None:
+    assert argument_schema.described(EditArgs).splitlines() == [
+        '- edits: list of {type: "change", old: str, [new: str = ""], [at: list of object]} or '
+        '{type: "removal", line: int, [lines: int = 1]} — in order',
+        "  - old — exact text from the file",
+        "  - line: ≥ 1 — counted from 1",
+        "  - lines: 1 to 9",
+        "- span: [int, int], default [1, 2]",
+    ]
+
+
+def test_struct_that_is_too_large_for_a_schema_is_described_in_a_line_each() -> None:
+    wide = msgspec.defstruct("Wide", [(f"a{number}", Place) for number in range(2_000)])
+    lines = argument_schema.described(wide).splitlines()
+    assert lines[0].startswith("- a0: {file: str")
+    assert len(lines) == 2_000
+    schema = argument_schema.json_schema(wide)
+    assert schema.keys() == {"type", "description", "properties"}
+    assert schema["description"].endswith(f"Arguments:\n{argument_schema.described(wide)}")
+
+
 @pytest.mark.parametrize(
     ("given", "taken"),
     [

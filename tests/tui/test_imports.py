@@ -14,7 +14,7 @@ EARLY = {
     "agent.edits": "startup_recovery",
     "cli": "main options standard_streams",
     "config": "config_file layers mcp schema themes toml_reader workflows",
-    "providers": "base configured_providers models token_counting",
+    "providers": "base configured_providers models presets token_counting",
     "providers.offline": "provider",
     "redaction": "issuers randomness secret_spans",
     "store": "prompt_text",

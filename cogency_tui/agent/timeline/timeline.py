@@ -22,8 +22,9 @@ from cogency_tui.agent.timeline.loader import CurrentFrame, read_past
 from cogency_tui.agent.timeline.model import Asked, Exchange, Past, PastFile
 from cogency_tui.errors import StoreError, UsageError, WorkspaceError
 from cogency_tui.protocol.events import Event
-from cogency_tui.protocol.messages import Message
+from cogency_tui.protocol.messages import NO_ITEMS, AnswerItems, Message
 from cogency_tui.providers.base import unanswered
+from cogency_tui.store.answer_items import StoredAnswerItems
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.edit_records import Edit, FileChange
 from cogency_tui.store.requests import Request
@@ -112,7 +113,10 @@ class Timeline:
         asked = past.asked_at(index)
         request = asked.request if asked else await self._next(past)
         events = [(point.number, point.event) for point in past.points]
-        return await in_thread(exchange_of, asked, request, events)
+        stored, frame = StoredAnswerItems((await self._store()).database), request.frame
+        items = await stored.of(self._conversation, frame.provider, frame.model)
+        held = AnswerItems(item for _number, item in items)
+        return await in_thread(exchange_of, asked, request, events, held)
 
     async def files(self, past: Past, index: int) -> list[tuple[PastFile, bool | None]]:
         """The files as they were, each with whether it is still so; None if that is unknown."""
@@ -216,10 +220,16 @@ class Timeline:
         return Request(past.points[-1].event["timestamp"], since, past.points[-1].number, frame)
 
 
-def exchange_of(asked: Asked | None, request: Request, events: Sequence[tuple[int, Event]]) -> Exchange:
-    """The exact messages of a request, given the numbered events of its conversation. Pure."""
+def exchange_of(
+    asked: Asked | None,
+    request: Request,
+    events: Sequence[tuple[int, Event]],
+    items: AnswerItems = NO_ITEMS,
+) -> Exchange:
+    """The exact messages of a request, given the numbered events of its conversation, and what its provider
+    delivered beside them. Pure."""
     sent = [event for number, event in events if request.since < number <= request.through]
-    messages = messages_of(request.frame, sent, request.note)
+    messages = messages_of(request.frame, sent, request.note, items)
     return Exchange(
         asked,
         messages,

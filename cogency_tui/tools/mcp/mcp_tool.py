@@ -3,8 +3,9 @@
 A server's claims about its tools are not trusted: each call needs permission, whatever the tool claims to
 do, and its answers are untrusted content.
 
-Invariant: whatever the JSON schema of a tool's arguments says, its description here is bounded. Only the
-most frequent mistakes of a model are checked (names, missing arguments, plain types); the server decides.
+Invariant: whatever the JSON schema of a tool's arguments says, its description and its portable form here
+are bounded. Only the most frequent mistakes of a model are checked (names, missing arguments, plain types);
+the server decides.
 """
 
 import json
@@ -22,14 +23,17 @@ from cogency_tui.tools.base import NO_ALIASES, Intent, Outcome, ToolContext, Too
 from cogency_tui.tools.mcp.host_protocol import Offer
 from cogency_tui.tools.mcp.names import full_name, source_of
 from cogency_tui.tools.mcp.server import Server
+from cogency_tui.tools.portable_schema import LONGEST_MEANING, inner_meanings, portable, short_line
 from cogency_tui.workspace.protected_names import shown
 
 _DEEPEST = 3
-_LONGEST_MEANING = 400
 _MOST_WORDS = 8
 """Most choices and members of a type that are listed."""
 
 _MOST_LINES = 60
+_MOST_INNER = 20
+"""Most lines about the members of one argument."""
+
 _LONGEST = 12_000
 """Characters after which no further argument is described."""
 
@@ -80,31 +84,49 @@ class Schema:
         lost."""
 
     def described(self) -> str:
-        """Describe each argument on a line: name, type, default, meaning."""
+        """Describe each argument on a line: name, type, default, meaning. The lines below it are the meanings
+        of the members of objects that it holds."""
         return self._described
 
     @cached_property
     def _described(self) -> str:
+        return self._text(self.portable()["properties"])
+
+    def _text(self, schemas: Mapping[str, Mapping[str, Any]]) -> str:
         lines: list[str] = []
         length = 0
-        for name, given in self._properties.items():
-            if len(lines) == _MOST_LINES or length > _LONGEST:
-                lines.append(f"- {len(self._properties) - len(lines)} more, not listed here")
+        for count, (name, given) in enumerate(self._properties.items()):
+            if len(lines) >= _MOST_LINES or length > _LONGEST:
+                lines.append(f"- {len(self._properties) - count} more, not listed here")
                 break
             part = self._resolved(given)
             default = "" if "default" not in part else f", default {_short(part['default'])}"
             need = "" if name in self._required else default or ", optional"
-            meaning = _words(part.get("description"))
-            lines.append(f"- {_words(name)}: {self._type(part)}{need}{f' — {meaning}' if meaning else ''}")
-            length += len(lines[-1])
+            meaning = short_line(part.get("description"))
+            lines.append(
+                f"- {short_line(name)}: {self._type(part)}{need}{f' — {meaning}' if meaning else ''}"
+            )
+            lines.extend(islice(inner_meanings(schemas.get(name, {})), _MOST_INNER))
+            length = sum(map(len, lines))
         if self._open:
             lines.append("- others are passed on unchanged")
         return "\n".join(lines)
 
+    def portable(self) -> dict[str, Any]:
+        """Return the portable form, which refuses the names that `check` refuses."""
+        return msgspec.json.decode(self._portable)
+
+    @cached_property
+    def _portable(self) -> bytes:
+        schema = portable(self._whole, lambda: self._text({}))
+        if not self._open and schema["properties"].keys() == self._properties.keys():
+            schema["additionalProperties"] = False
+        return msgspec.json.encode(schema)
+
     def usage(self) -> str:
         """Format the right form on one line."""
         parts = [
-            f"{_words(name)}: {text}" if name in self._required else f"[{_words(name)}: {text}]"
+            f"{short_line(name)}: {text}" if name in self._required else f"[{short_line(name)}: {text}]"
             for name, given in list(self._properties.items())[:_MOST_LINES]
             for text in (self._type(self._resolved(given), _DEEPEST),)
         ]
@@ -119,7 +141,7 @@ class Schema:
         if not isinstance(args, dict):
             raise self._refusal(tool, [f"the arguments must be an object, not {_short(args)}"])
         given = cast("dict[str, Any]", args)
-        problems = [f'"{_words(name)}" is missing' for name in self._required if name not in given]
+        problems = [f'"{short_line(name)}" is missing' for name in self._required if name not in given]
         for name, value in given.items():
             if name not in self._properties:
                 if not self._open:
@@ -127,7 +149,7 @@ class Schema:
                 continue
             part = self._resolved(self._properties[name])
             if not _fits(value, part.get("type")):
-                problems.append(f'"{_words(name)}" must be {self._type(part)}, not {_short(value)}')
+                problems.append(f'"{short_line(name)}" must be {self._type(part)}, not {_short(value)}')
         if problems:
             raise self._refusal(tool, problems)
         return Given(given)
@@ -153,7 +175,7 @@ class Schema:
 
     def _type(self, part: Mapping[str, Any], depth: int = 0) -> str:
         """Name a type in a few words."""
-        return _words(self._whole_type(part, depth))
+        return short_line(self._whole_type(part, depth))
 
     def _whole_type(self, part: Mapping[str, Any], depth: int) -> str:
         if isinstance(part.get("enum"), list):
@@ -169,14 +191,14 @@ class Schema:
         kind = part.get("type")
         if isinstance(kind, list):
             return " or ".join(
-                _WORDS.get(str(one), _words(one)) for one in cast("list[Any]", kind)[:_MOST_WORDS]
+                _WORDS.get(str(one), short_line(one)) for one in cast("list[Any]", kind)[:_MOST_WORDS]
             )
         if kind == "array" and depth < _DEEPEST and "items" in part:
             return f"list of {self._type(self._resolved(part['items']), depth + 1)}"
         members = _table(part.get("properties"))
         if members and depth < _DEEPEST:
             return f"{{{', '.join(self._members(members, part.get('required'), depth))}}}"
-        return _WORDS.get(kind, _words(kind)) if isinstance(kind, str) else "any"
+        return _WORDS.get(kind, short_line(kind)) if isinstance(kind, str) else "any"
 
     def _members(self, members: Mapping[str, Any], required: Any, depth: int) -> Iterator[str]:
         """Name as many members of an object as are useful: a longer text is cut, and each can be as wide
@@ -185,10 +207,10 @@ class Schema:
         length = 0
         for name, inner in islice(members.items(), _MOST_WORDS):
             mark = "" if name in needed else "?"
-            line = f"{_words(name)}{mark}: {self._type(self._resolved(inner), depth + 1)}"
+            line = f"{short_line(name)}{mark}: {self._type(self._resolved(inner), depth + 1)}"
             yield line
             length += len(line)
-            if length > _LONGEST_MEANING:
+            if length > LONGEST_MEANING:
                 return
 
 
@@ -207,11 +229,6 @@ def _fits(value: Any, kind: Any) -> bool:
     if isinstance(value, float) and value.is_integer() and (int,) in allowed:
         return True
     return isinstance(value, tuple(one for group in allowed for one in group))
-
-
-def _words(value: Any) -> str:
-    text = " ".join(clean(value).split()) if isinstance(value, str) else ""
-    return text if len(text) <= _LONGEST_MEANING else f"{text[:_LONGEST_MEANING]}…"
 
 
 def _short(value: Any) -> str:
@@ -236,6 +253,9 @@ class McpTool:
 
     def described_arguments(self) -> str:
         return self._schema.described()
+
+    def arguments_schema(self) -> dict[str, Any]:
+        return self._schema.portable()
 
     def convert(self, args: Any) -> Given:
         """Convert decoded JSON to the arguments for the server.

@@ -1,6 +1,6 @@
 """Names of MCP tools: the server, a dot, and the server's name for the tool.
 
-No other tool has a dot in its name.
+No other tool has a dot in its name. Where vendors accept no dot, the tool has another name (`spec_names`).
 """
 
 _SEPARATOR = "."

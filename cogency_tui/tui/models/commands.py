@@ -1,4 +1,4 @@
-"""Commands that change how the agent works: mode, dialect, permissions and model, at any time."""
+"""Commands that change how the agent works: mode, effort, dialect, permissions and model, at any time."""
 
 import asyncio
 from collections.abc import Callable
@@ -6,9 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 from textual.screen import Screen
 
-from cogency_tui.config.schema import MODES, PERMISSIONS, Mode, Permissions
+from cogency_tui.agent.dialect_choice import dialect_for, reason_for
+from cogency_tui.config.schema import (
+    DIALECT_CHOICES,
+    EFFORT_CHOICES,
+    MODES,
+    PERMISSIONS,
+    DialectChoice,
+    EffortChoice,
+    Mode,
+    Permissions,
+)
 from cogency_tui.errors import CogencyError
-from cogency_tui.protocol import DIALECTS, Dialect
+from cogency_tui.providers.models import ending_of
 from cogency_tui.tui.bridge import Bridge
 from cogency_tui.tui.commands_base import FeatureCommands, Handler
 from cogency_tui.tui.display_protocol import Display
@@ -21,6 +31,10 @@ if TYPE_CHECKING:
 
 _MODES_SHOWN: dict[Mode, str] = {"auto": "automatic", "resume": "resume", "replay": "replay"}
 """The modes in words: `auto` alone is a permission mode."""
+
+
+def _shown(effort: EffortChoice) -> str:
+    return "the model's default" if effort == "auto" else effort
 
 
 class ModelCommands(FeatureCommands):
@@ -36,6 +50,7 @@ class ModelCommands(FeatureCommands):
             "cycle_mode": self.cycle_mode,
             "set_mode": self.set_mode,
             "set_dialect": self.set_dialect,
+            "set_effort": self.set_effort,
             "choose_model": self.choose_model,
         }
 
@@ -74,15 +89,37 @@ class ModelCommands(FeatureCommands):
         self.say(f"Session mode {_MODES_SHOWN[mode]}: {meaning}{skipped and f'. {skipped}'}")
 
     def set_dialect(self, dialect: str) -> None:
-        """Switch to this dialect from the next message on, or to one that the user chooses from a list."""
+        """Switch to this dialect from the next step on, or to one that the user chooses from a list."""
         agent = self._agent
         if not dialect:
             self._offer("dialect", agent.dialect or agent.settings.dialect, self.set_dialect)
             return
-        chosen: list[Dialect] = [each for each in DIALECTS if each == dialect]
+        chosen: list[DialectChoice] = [each for each in DIALECT_CHOICES if each == dialect]
         if chosen:
             agent.dialect = chosen[0]
-            self.say(f"Tool-call format: {agent.dialect}. Takes effect with the next message.")
+            self._display.show_state()
+            used = dialect_for(agent.dialect, agent.provider)
+            why = f" ({reason_for(agent.dialect, agent.provider)})" if used != agent.dialect else ""
+            self.say(f"Tool-call format: {used}{why}. Takes effect with the next step.")
+
+    def set_effort(self, effort: str) -> None:
+        """Switch to this effort from the next step on, or to one that the user chooses from a list."""
+        agent = self._agent
+        if not effort:
+            self._offer("effort", agent.effort, self.set_effort)
+            return
+        chosen: list[EffortChoice] = [each for each in EFFORT_CHOICES if each == effort]
+        if chosen:
+            agent.effort = chosen[0]
+            self._display.show_state()
+            self.say(f"Reasoning effort: {_shown(agent.effort)}. Takes effect with the next step.")
+
+    def _cycle_effort(self) -> EffortChoice:
+        """Switch to the next effort, the model's default after the highest one; return it."""
+        at = EFFORT_CHOICES.index(self._agent.effort) + 1
+        self._agent.effort = EFFORT_CHOICES[at % len(EFFORT_CHOICES)]
+        self._display.show_state()
+        return self._agent.effort
 
     def _offer(self, key: str, current: str, choose: Callable[[str], None]) -> None:
         """List the choices of the option `key`, and pass the chosen one to `choose`."""
@@ -119,7 +156,8 @@ class ModelCommands(FeatureCommands):
             if chosen is not None:
                 await self._use(models, chosen)
 
-        app_of(self._screen).push_screen(PickerScreen(models, current), use)
+        picker = PickerScreen(models, current, effort=self._agent.effort, cycle_effort=self._cycle_effort)
+        app_of(self._screen).push_screen(picker, use)
 
     async def _use(self, models: "ModelList", chosen: "Chosen") -> None:
         provider, known = self._agent.provider, models.find(chosen.provider)
@@ -141,6 +179,8 @@ class ModelCommands(FeatureCommands):
             await self._store(chosen)
         elif known is not None and not known.key_found:
             self.warn(f"{known.name} has no API key yet. Set {known.key_source} and restart to use it.")
+        elif ending := ending_of(provider.facts):
+            self.warn(f"Switched to {provider.name}/{provider.model}, which {ending.verb} on {ending.day}.")
         else:
             self.say(f"Switched to {provider.name}/{provider.model}.")
 

@@ -16,18 +16,19 @@ from urllib.parse import urlsplit
 
 from msgspec.structs import replace
 
-from cogency_tui.config.schema import Settings, config_path
+from cogency_tui.config.schema import Settings
 from cogency_tui.errors import NetworkError
 from cogency_tui.protocol.messages import Message
 from cogency_tui.providers.base import ReasoningDelta, Retrying, TextDelta
-from cogency_tui.providers.configured_providers import KnownProvider, create_provider, known_providers
-from cogency_tui.providers.endpoint import Endpoint
-from cogency_tui.providers.models import Models, load_models
+from cogency_tui.providers.configured_providers import (
+    ConfiguredModels,
+    KnownProvider,
+    create_provider,
+    known_providers,
+    list_models,
+)
+from cogency_tui.providers.models import Ending, ending_of
 from cogency_tui.tui.kit.number_format import duration
-
-_ANY = "any"
-"""A placeholder model for a provider that is only asked for its list of models."""
-
 
 _TEST: list[Message] = [{"role": "user", "content": "Answer with the word ok."}]
 
@@ -43,13 +44,15 @@ class Chosen(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ModelRow:
-    """One model. `context_size` in tokens, 0 if unknown; prices in USD per million tokens."""
+    """One model. `context_size` in tokens, 0 if unknown; prices in USD per million tokens; `ending` if that
+    is soon."""
 
     name: str
     context_size: int = 0
     input_price: float | None = None
     output_price: float | None = None
     resumes: bool = False
+    ending: Ending | None = None
 
 
 class ModelList:
@@ -63,7 +66,7 @@ class ModelList:
     def __init__(self, settings: Settings, environ: Mapping[str, str] | None = None) -> None:
         self._settings = settings
         self._environ = os.environ if environ is None else environ
-        self._models: Models | None = None
+        self._models: ConfiguredModels | None = None
 
     def providers(self) -> list[KnownProvider]:
         """All providers, the embedded one first."""
@@ -88,25 +91,22 @@ class ModelList:
             ConfigError: the provider's table in the configuration cannot be used.
             ProviderError: the provider refused or failed.
         """
-        settings = replace(self._settings, provider=provider.name, model=provider.model or _ANY)
-        endpoint = create_provider(settings, self._environ)
-        try:
-            names = await endpoint.models()
-        finally:
-            await endpoint.close()
+        names = await list_models(self._settings, self._environ, provider)
         rows = [self.describe(provider, name) for name in names]
         return sorted(rows, key=lambda row: not row.context_size)
 
     def describe(self, provider: KnownProvider, model: str) -> ModelRow:
         """One model with its known facts."""
-        facts = self._load().find(provider.name, model)
-        given = self._settings.providers.get(provider.name)
-        size = (given.context_size if given else 0) or facts.context_size
-        # A server on this machine does not charge its vendor's price.
-        if facts.prices is None or Endpoint(provider.name, provider.base_url, model).is_loopback:
-            return ModelRow(model, size, resumes=provider.resumes)
+        facts = self._load().facts(provider.name, model)
         prices = facts.prices
-        return ModelRow(model, size, prices.input, prices.output, provider.resumes)
+        return ModelRow(
+            model,
+            facts.context_size,
+            prices.input if prices else None,
+            prices.output if prices else None,
+            provider.resumes,
+            ending_of(facts),
+        )
 
     async def test(self, provider: KnownProvider, model: str) -> str:
         """Ask a model for one word, or, without a name, for the list of models; return a description of the
@@ -134,9 +134,9 @@ class ModelList:
             await endpoint.close()
         return f"{provider.name}/{model}: OK — first token in {duration(monotonic() - started)}"
 
-    def _load(self) -> Models:
+    def _load(self) -> ConfiguredModels:
         if self._models is None:
-            self._models = load_models(config_path(self._environ).with_name("models.toml"))
+            self._models = ConfiguredModels(self._settings, self._environ)
         return self._models
 
 

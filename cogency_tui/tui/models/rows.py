@@ -2,7 +2,7 @@
 
 from rich.segment import Segment
 
-from cogency_tui.providers.configured_providers import KnownProvider
+from cogency_tui.providers.configured_providers import OFFLINE, KnownProvider, address_advice
 from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.lines import Line, cells, fit, wrap
 from cogency_tui.tui.kit.number_format import price, tokens
@@ -14,6 +14,9 @@ _KEY, _SHORT_KEY = 31, 15
 """Cells of the state of a key, with and without its origin, which the note names as well."""
 
 _MODES = 14
+_FACT = 17
+"""Cells of a model's context, or of its end, with the space before them."""
+
 _SHORTEST = 12
 """Cells of the default model below which other columns give way to it."""
 
@@ -60,8 +63,10 @@ def _draw_key(provider: KnownProvider, width: int, styles: ThemeStyles, on: str)
 
 def draw_provider_note(provider: KnownProvider, width: int, styles: ThemeStyles) -> list[Line]:
     """Draw a provider's address, and its key: whether and where it was found, or the next step."""
-    if not provider.base_url:
+    if provider.name == OFFLINE:
         return wrap([Segment("Built-in demo model. Needs no key and no network.", styles("text"))], width)
+    if not provider.base_url:
+        return wrap([Segment(f"No address yet. {address_advice(provider.name)}", styles("text"))], width)
     lines = wrap([Segment(f"Endpoint {one_line(without_user(provider.base_url))}", styles("text"))], width)
     variable = one_line(provider.key_source)
     if not variable:
@@ -74,24 +79,28 @@ def draw_provider_note(provider: KnownProvider, width: int, styles: ThemeStyles)
 
 
 def draw_model(model: ModelRow, width: int, styles: ThemeStyles, on: str, *, current: bool) -> Line:
-    """Draw its name; on the right its capabilities, its context, and its prices where known."""
-    size = f"{tokens(model.context_size)} context" if model.context_size else ""
-    right = f"  {size.rjust(14)}"
-    if width >= 2 + _NAME + cells(right) + 30:
-        right += (
-            f"  {_price(model.input_price, 'in').rjust(12)}  {_price(model.output_price, 'out').rjust(12)}"
-        )
-    if width >= 2 + _NAME + cells(right) + _MODES + 2:
-        right = f"  {modes_of(model.resumes).ljust(_MODES)}{right}"
-    room = width - 2 - cells(right)
-    name = _padded(fit(one_line(model.name), room), room)
+    """Draw its name; on the right its capabilities, its context or its near end, and its prices where
+    known."""
+    fact = f"{model.ending.verb} {model.ending.day}" if model.ending else _context(model)
+    fact = fact.rjust(_FACT)
+    prices = f"  {_price(model.input_price, 'in').rjust(12)}  {_price(model.output_price, 'out').rjust(12)}"
+    prices = prices if width >= 2 + _NAME + _FACT + 30 else ""
+    modes = f"  {modes_of(model.resumes).ljust(_MODES)}"
+    modes = modes if width >= 2 + _NAME + _FACT + len(prices) + _MODES + 2 else ""
+    room = width - 2 - len(modes) - _FACT - len(prices)
     return Line(
         [
             _current(current, styles, on),
-            Segment(name, styles("text", on)),
-            Segment(right, styles("dim", on)),
+            Segment(_padded(fit(one_line(model.name), room), room), styles("text", on)),
+            Segment(modes, styles("dim", on)),
+            Segment(fact, styles("edit" if model.ending else "dim", on)),
+            Segment(prices, styles("dim", on)),
         ]
     )
+
+
+def _context(model: ModelRow) -> str:
+    return f"{tokens(model.context_size)} context" if model.context_size else ""
 
 
 def modes_of(resumes: bool) -> str:

@@ -34,7 +34,9 @@ Row = KnownProvider | ModelRow
 
 
 class PickerScreen(ListDialog["Chosen | None", Row]):
-    """Offers the models of `models`, and returns the choice; `current` is the one in force."""
+    """Offers the models of `models`, and returns the choice; `current` is the one in force. `cycle_effort`
+    switches to the next reasoning effort, and returns it; `effort` is the one in force.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "back", "Back", id="picker.back"),
@@ -54,17 +56,35 @@ class PickerScreen(ListDialog["Chosen | None", Row]):
             id="picker.test",
             tooltip="Test the endpoint with a one-word request",
         ),
+        Binding(
+            "ctrl+e",
+            "effort",
+            "Effort",
+            id="picker.effort",
+            tooltip="Change the reasoning effort",
+            priority=True,
+        ),
         *list_keys("picker", without=LETTERS),
     ]
     AUTO_FOCUS = "FilterField"
 
-    def __init__(self, models: ModelList, current: Chosen, *, clock: Callable[[], float] = monotonic) -> None:
+    def __init__(
+        self,
+        models: ModelList,
+        current: Chosen,
+        *,
+        effort: str = "auto",
+        cycle_effort: Callable[[], str] | None = None,
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
         self._note = PickerNote(clock, id="picker-note")
         rows: SelectList[Row] = SelectList(self._draw_row, attrgetter("name"), id="picker-list")
         rows.notice = "No matching providers."
         super().__init__("picker", "Model", rows, self._note)
         self._models = models
         self._current = current
+        self._effort = effort
+        self._cycle_effort = cycle_effort
         self._providers = models.providers()
         self._provider: KnownProvider | None = None
         self._offered: list[ModelRow] = []
@@ -84,10 +104,16 @@ class PickerScreen(ListDialog["Chosen | None", Row]):
 
     def choices(self) -> list[Choice]:
         if self._provider is None:
-            return [("enter", "show models", "open"), ("ctrl+t", "test", "test"), ("escape", "close", "back")]
+            return [
+                ("enter", "show models", "open"),
+                ("ctrl+e", f"effort {self._effort}", "effort"),
+                ("ctrl+t", "test", "test"),
+                ("escape", "close", "back"),
+            ]
         return [
             ("enter", "use", "open"),
             ("ctrl+s", "use and save as default", "keep"),
+            ("ctrl+e", f"effort {self._effort}", "effort"),
             ("ctrl+t", "test", "test"),
             ("escape", "providers", "back"),
         ]
@@ -113,6 +139,12 @@ class PickerScreen(ListDialog["Chosen | None", Row]):
         self.catch_up()
         if self._provider is not None and (row := self.rows.row):
             self.dismiss(Chosen(self._provider.name, row.name, keep=True))
+
+    def action_effort(self) -> None:
+        """Switch to the next reasoning effort, at once."""
+        if self._cycle_effort is not None:
+            self._effort = self._cycle_effort()
+            self.show_selected()
 
     def action_test(self) -> None:
         """Test the selected model, or the default one of the selected provider."""

@@ -34,9 +34,21 @@ def settings_of(status: Status) -> list[Fact]:
         Fact("Model", f"{one_line(status.provider)}/{one_line(status.model)}"),
         Fact("Permissions", _permissions(status)),
         Fact("Session mode", _session_mode(status)),
+        Fact("Reasoning effort", _effort(status)),
+        Fact("Tool-call format", _dialect(status)),
     ]
     sandbox = describe_sandbox(status.sandbox)
     return [*facts, Fact("Sandbox", sandbox)] if sandbox else facts
+
+
+def _effort(status: Status) -> str:
+    return f"{status.effort}: {options()['effort'].means[status.effort]}"
+
+
+def _dialect(status: Status) -> str:
+    return (
+        f"{status.dialect} ({one_line(status.dialect_reason)}): {options()['dialect'].means[status.dialect]}"
+    )
 
 
 def _session_mode(status: Status) -> str:

@@ -12,7 +12,9 @@ import msgspec
 from msgspec.structs import replace
 from rich.segment import Segment
 
-from cogency_tui.config.schema import Mode, Permissions
+from cogency_tui.agent.dialect_choice import dialect_for, reason_for
+from cogency_tui.config.schema import EffortChoice, Mode, Permissions
+from cogency_tui.protocol import Dialect
 from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.bar import Part
 from cogency_tui.tui.kit.footer import KeyBar, KeyPart, fit_keys, reserved_width
@@ -38,7 +40,8 @@ class Status(msgspec.Struct, frozen=True):
 
     `sandbox` is `sandboxed`, or `not sandboxed: ` and the reason. `allows_edits`: the user has allowed all
     changes of files in the conversation. `configured_mode` is the session mode of the configuration.
-    `has_sessions`: the provider can do resume mode.
+    `has_sessions`: the provider can do resume mode. `dialect` is the one of the next step, and
+    `dialect_reason` says why.
     """
 
     mode: Mode
@@ -51,6 +54,9 @@ class Status(msgspec.Struct, frozen=True):
     allows_edits: bool = False
     configured_mode: Mode = "auto"
     has_sessions: bool = True
+    effort: EffortChoice = "auto"
+    dialect: Dialect = "xml"
+    dialect_reason: str = ""
 
     @property
     def in_effect(self) -> Permissions:
@@ -87,6 +93,7 @@ def status_of(
     allows_edits: bool = False,
 ) -> Status:
     """The status of `agent`, with the figures of the last cycle and of all."""
+    choice = agent.dialect or agent.settings.dialect
     return Status(
         mode=agent.mode,
         provider=agent.provider.name,
@@ -99,6 +106,9 @@ def status_of(
         allows_edits=allows_edits,
         configured_mode=agent.settings.mode,
         has_sessions=agent.provider.resumes,
+        effort=agent.effort,
+        dialect=dialect_for(choice, agent.provider),
+        dialect_reason=reason_for(choice, agent.provider),
     )
 
 
@@ -222,6 +232,8 @@ class StatusBar(KeyBar):
             *_cost(status, styles),
             *_sandbox(status, styles),
             *_mode(status, styles),
+            *_effort(status, styles),
+            *_dialect(status, styles),
         ]
 
 
@@ -324,6 +336,24 @@ def _sandbox(status: Status, styles: ThemeStyles) -> list[Part]:
     return [
         Part([shown], f"No sandbox ({reason}): commands run with your full permissions. {setting}", _FIGURES)
     ]
+
+
+def _effort(status: Status, styles: ThemeStyles) -> list[Part]:
+    """The reasoning effort, where the user has chosen one."""
+    if status.effort == "auto":
+        return []
+    tooltip = "How hard the model thinks before it answers. Click for another effort"
+    shown = Segment(f"effort {status.effort}", styles("dim", "background"))
+    return [Part([shown], tooltip, "command('set_effort')", spare=True)]
+
+
+def _dialect(status: Status, styles: ThemeStyles) -> list[Part]:
+    """The tool-call format, where it is not the usual one."""
+    if status.dialect == "xml" and status.dialect_reason != "chosen":
+        return []
+    tooltip = f"Tool-call format {status.dialect} ({one_line(status.dialect_reason)}). Click for another"
+    shown = Segment(f"{status.dialect} calls", styles("dim", "background"))
+    return [Part([shown], tooltip, "command('set_dialect')", spare=True)]
 
 
 def _mode(status: Status, styles: ThemeStyles) -> list[Part]:

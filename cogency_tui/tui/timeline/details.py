@@ -70,9 +70,17 @@ def _costs(spent: UsageUpTo) -> list[Cost]:
     ]
 
 
+def _effort(step: Measure) -> str:
+    """The effort of a step, in words; empty where the model chose its own."""
+    effort = step.get("effort", "")
+    return f"effort {effort}" if effort else ""
+
+
 def _draw_step(step: Measure, width: int, styles: ThemeStyles) -> list[Line]:
     about = "~" if step.get("estimated") else ""
-    facts = [f"{step.get('mode', '')}", f"↑ {about}{tokens(step.get('input', 0))} tokens"]
+    facts = [step.get("mode", ""), step.get("dialect", ""), _effort(step)]
+    facts += [step.get("answered_by", ""), step.get("tier", "")]
+    facts.append(f"↑ {about}{tokens(step.get('input', 0))} tokens")
     facts.append(f"↓ {about}{tokens(step.get('output', 0))} tokens")
     if step.get("cached"):
         facts.append(f"cached {tokens(step.get('cached', 0))}")

@@ -247,7 +247,7 @@ def test_a_trusted_project_gives_what_it_may_and_makes_nothing_wider(desk: Desk)
     [
         ('mode = "x"', 'line 1: "mode": must be one of auto, resume, replay'),
         ("[budget.day]\nhrad = 1", 'line 2: unknown key "hrad" (did you mean "hard"?)'),
-        ("mod = 1", 'line 1: unknown key "mod"; a project may have mode, dialect'),
+        ("mod = 1", 'line 1: unknown key "mod"; a project may have mode, effort, dialect'),
     ],
 )
 def test_an_option_of_a_project_that_cannot_be_is_told_with_its_line(

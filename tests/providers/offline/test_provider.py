@@ -7,7 +7,7 @@ from contextlib import aclosing
 import pytest
 
 from cogency_tui.errors import ConfigError, ProviderError
-from cogency_tui.protocol import DIALECTS, Dialect
+from cogency_tui.protocol import TEXT_DIALECTS, Dialect
 from cogency_tui.protocol.messages import Message
 from cogency_tui.providers.base import Chunk, Provider, ProviderSession, TextDelta, Usage
 from cogency_tui.providers.offline.message_reader import read_calls
@@ -64,7 +64,7 @@ async def test_a_session_counts_its_context_once_and_then_what_is_new() -> None:
     assert "a.py" in text
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("dialect", TEXT_DIALECTS)
 async def test_replay_and_resume_write_the_same_text(dialect: Dialect) -> None:
     project = Project({"a.py": "import os\nx = 1\n"}, {"ls": (0, "a.py")})
     requests = [

@@ -36,6 +36,32 @@ def test_types_are_told_with_what_is_in_them() -> None:
     )
 
 
+def test_meanings_of_members_are_below_their_argument() -> None:
+    file = {
+        "type": "object",
+        "properties": {
+            "path": {"type": "string", "description": "from the\nroot\x1b[2J"},
+            "mode": {"type": "integer", "minimum": 0},
+            "content": {"type": "string"},
+        },
+        "required": ["path"],
+    }
+    files = {"type": "array", "items": file, "description": "to write"}
+    assert described(files=files, more={"type": "integer"}).splitlines() == [
+        "- files: list of {path: str, mode?: int, content?: str}, optional — to write",
+        "  - path — from the root",
+        "  - mode: ≥ 0",
+        "- more: int, optional",
+    ]
+
+
+def test_an_argument_has_a_bounded_number_of_lines() -> None:
+    wide = {name: {"type": "string", "description": "x" * 90} for name in map(str, range(200))}
+    lines = described(a={"type": "object", "properties": wide}, b={}).splitlines()
+    assert len(lines) == 22
+    assert lines[-1].startswith("- b")
+
+
 @pytest.mark.parametrize(
     "schema",
     [

@@ -34,6 +34,23 @@ async def test_tools_stand_under_the_name_of_their_server(demo: Bench) -> None:
 
 
 @on_shared_server
+async def test_tool_of_a_server_is_called_by_the_name_of_its_spec(demo: Bench) -> None:
+    specs = {spec["name"]: spec for spec in Registry(demo.servers.tools).specs()}
+    assert specs["demo__add"] == {
+        "name": "demo__add",
+        "description": "(a tool of the MCP server demo) Add two numbers.",
+        "parameters": {
+            "type": "object",
+            "properties": {"a": {"type": "integer"}, "b": {"type": "integer", "default": 2}},
+            "required": ["a"],
+            "additionalProperties": False,
+        },
+    }
+    assert (await demo.plan("demo__add", a=40)).tool == "demo.add"
+    assert (await demo.run("demo__add", a=40)).content == "42"
+
+
+@on_shared_server
 async def test_a_call_and_its_answer(demo: Bench) -> None:
     assert (await demo.run("demo.add", a=40)).content == "42"
     assert (await demo.run("demo.echo", text="é\n\x1b[2J")).content == "é\n\x1b[2J"

@@ -61,7 +61,7 @@ def test_a_key_that_is_there_is_named_and_never_shown(project: Path, monkeypatch
 
 def test_the_origin_of_the_model_is_named(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     said = read(Agent("openai", project=project))
-    assert " openai/gpt-5-mini " in said
+    assert " openai/gpt-6.1-sol " in said
     assert "Model set by --provider" in said
     monkeypatch.setenv("COGENCY_PROVIDER", "openai")
     assert "Model set by $COGENCY_PROVIDER" in read(Agent(project=project))

@@ -437,7 +437,7 @@ async def test_cost_why_has_the_requests_of_sub_agents_and_opens_the_agent(proje
 async def test_the_providers_diagnosis_of_its_cache_is_shown_where_it_has_one(project: Path) -> None:
     async with AnthropicPeer(["One.", "Two.", "Three."]) as peer:
         endpoint = Endpoint("anthropic", peer.base_url, "test-model", "K", "sk-key")
-        provider = HttpProvider(endpoint, AnthropicWire(endpoint, diagnoses=True))
+        provider = HttpProvider(endpoint, AnthropicWire(endpoint, own=True))
         data = project.parent / "data"
         agent = Agent(provider, project=project, data=data, settings=Settings(titles=False))
         async with at_work(agent, (100, 40)) as pilot:

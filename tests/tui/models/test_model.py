@@ -41,10 +41,10 @@ def test_what_is_known_of_models_has_sizes_and_prices(environ: dict[str, str]) -
 
     rows = {row.name: row for row in models.known(provider(models, "openai"))}
 
-    facts = load_models().find("openai", "gpt-5-mini")
+    facts = load_models().find("openai", "gpt-6-sol")
     assert facts.prices is not None
-    assert rows["gpt-5-mini"] == ModelRow(
-        "gpt-5-mini", facts.context_size, facts.prices.input, facts.prices.output, resumes=True
+    assert rows["gpt-6-sol"] == ModelRow(
+        "gpt-6-sol", facts.context_size, facts.prices.input, facts.prices.output, resumes=True
     )
 
 

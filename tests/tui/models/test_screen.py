@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from textual.pilot import Pilot
 
 from cogency_tui.agent.agent import Agent
 from cogency_tui.config.schema import ProviderSettings, Settings, config_path
+from cogency_tui.providers.models import ModelFacts
 from cogency_tui.tui.app import CogencyApp
 from cogency_tui.tui.kit.dialogs import Choices
 from cogency_tui.tui.models.screen import PickerScreen
@@ -214,9 +216,12 @@ async def test_an_endpoint_is_noted_tested_and_asked_and_escape_goes_back_one_st
         screen = pilot.app.screen
         assert isinstance(screen, PickerScreen)
         await until(pilot, lambda: "Built-in demo model" in note_in(screen))
-        await pilot.press("down")
+        await pilot.press("down", "down", "down")
         await until(pilot, lambda: "Endpoint https://api.openai.com/v1" in note_in(screen))
         assert "Key not set. Run export OPENAI_API_KEY=…" in note_in(screen)
+        await type_text(pilot, "azure")
+        await until(pilot, lambda: 'Set base_url = "https://RESOURCE.openai.azure.com' in note_in(screen))
+        await pilot.press(*["backspace"] * 5)
 
         await type_text(pilot, "mine")
         await until(pilot, lambda: f"Endpoint {peer.base_url}" in note_in(screen))
@@ -315,3 +320,25 @@ async def test_looks(project: Path, size: tuple[int, int], theme: str) -> None:
         return app_over(ScriptedAgent(project))
 
     await check_looks("picker", make, prepare, sizes=[size], themes=[theme])
+
+
+async def test_the_start_warns_of_a_model_that_ends_soon(project: Path) -> None:
+    agent = ScriptedAgent(project)
+    agent.provider.facts = ModelFacts(ends=date(2020, 1, 2))
+    async with app_over(agent).run_test(size=(80, 24), notifications=True) as pilot:
+        notice = f"{agent.provider.model} ended on 2020-01-02: choose another with /model."
+        await until(pilot, lambda: notice in " ".join(told(pilot).split()))
+
+
+async def test_the_choice_shows_that_a_model_ends_and_warns_of_it(project: Path) -> None:
+    config_path().parent.mkdir(parents=True)
+    own = '["mine/old"]\ncontext = 8000\nprices = { input = 1, output = 2 }\nends = 2020-01-02\n'
+    config_path().with_name("models.toml").write_text(own)
+    async with ChatPeer(model="old") as peer, at_work(agent_at(peer.base_url, project), (80, 24)) as pilot:
+        screen = await pick_provider(pilot, "mine")
+        await until(pilot, lambda: "old" in models_in(screen))
+        [row] = [line for line in models_in(screen).splitlines() if " old " in line]
+        assert row.split() == ["old", "ended", "2020-01-02"]
+        await type_text(pilot, "old")
+        await pilot.press("enter")
+        await until(pilot, lambda: "Switched to mine/old, which ended on 2020-01-02." in told(pilot))

@@ -1,0 +1,138 @@
+"""Messages and tools as Responses requests have them: the items of `input`, and functions.
+
+An item of a model's reasoning goes back verbatim, in its place. The endpoint refuses one that no text or
+call follows, as after an interrupted answer: it is left out. Texts and calls go back without the ids that
+the endpoint gave to their items, because an id needs the exact item that came before it.
+
+Models label each message of theirs as a remark or as the final answer, and do worse where the labels do not
+come back. A label is stored as an item of reasoning before its text.
+"""
+
+import json
+from base64 import b64encode
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+from cogency_tui.protocol.messages import CallPart, ImagePart, Message, Part, ResultPart, ToolSpec
+from cogency_tui.providers.surrogates import whole_text
+
+Item: TypeAlias = dict[str, Any]
+
+_LABEL = "message_label"
+"""Type of an item that is ours: the `phase` of the message that follows."""
+
+ReadImage: TypeAlias = Callable[[str], bytes]
+
+
+def items_of(message: Message, read_image: ReadImage | None = None) -> list[Item]:
+    """Convert a message to items of `input`. `read_image` returns the content of an image by its digest."""
+    role = message["role"]
+    parts = message.get("parts")
+    if not parts or role == "system":
+        return [_text_item(role, message["content"])]
+    if role == "assistant":
+        return _answer_items(parts)
+    outputs = [_output(part) for part in parts if part["type"] == "result"]
+    contents = [content for part in parts for content in _contents(part, read_image)]
+    return [*outputs, _message(role, contents)] if contents else outputs
+
+
+def function_of(tool: ToolSpec) -> dict[str, Any]:
+    """Convert a tool to a function. `strict` is on by default, and refuses schemas with optional fields."""
+    description = whole_text(tool["description"])
+    function = {"name": tool["name"], "description": description, "parameters": tool["parameters"]}
+    return {"type": "function", **function, "strict": False}
+
+
+def is_returnable(item: Mapping[str, Any]) -> bool:
+    """Return whether an item of reasoning can be sent back: without content it is only a reference to
+    something that the endpoint has not stored."""
+    return bool(item.get("encrypted_content") or item.get("content"))
+
+
+def label_of(item: Mapping[str, Any]) -> Item | None:
+    """Return the label of a message, as an item; None where the model gives none."""
+    phase = item.get("phase")
+    return {"type": _LABEL, "phase": phase} if isinstance(phase, str) else None
+
+
+def _answer_items(parts: list[Part]) -> list[Item]:
+    items: list[Item] = []
+    label: Item = {}
+    for item in filter(None, map(_answer_item, parts)):
+        if item["type"] == _LABEL:
+            label = {"phase": item["phase"]}
+            continue
+        if item["type"] != "message":
+            label = {}
+        items.append({**item, **label})
+    while items and items[-1]["type"] == "reasoning":
+        items.pop()
+    return items
+
+
+def _answer_item(part: Part) -> Item | None:
+    match part["type"]:
+        case "text":
+            return _text_item("assistant", part["text"]) if part["text"] else None
+        case "call":
+            return _call(part)
+        case "reasoning":
+            return part["item"] if part["item"].get("type") in {"reasoning", _LABEL} else None
+        case "image":
+            return _text_item("assistant", _stand_in(part))
+        case "result":
+            return _output(part)
+
+
+def _call(part: CallPart) -> Item:
+    arguments = _arguments(whole_text(part["arguments"]))
+    return {"type": "function_call", "call_id": part["id"], "name": part["name"], "arguments": arguments}
+
+
+def _arguments(text: str) -> str:
+    """Return arguments as a JSON object: chat templates of local servers fail on anything else."""
+    if not text.strip():
+        return "{}"
+    try:
+        parsed = json.loads(text)
+    except (ValueError, RecursionError):
+        parsed = None
+    return text if isinstance(parsed, dict) else json.dumps({"malformed": text})
+
+
+def _output(part: ResultPart) -> Item:
+    return {"type": "function_call_output", "call_id": part["id"], "output": whole_text(part["text"])}
+
+
+def _contents(part: Part, read_image: ReadImage | None) -> list[dict[str, Any]]:
+    """Return the content of a user's part; none for a result, which is an item of its own."""
+    if part["type"] == "text" and part["text"]:
+        return [_text("user", part["text"])]
+    if part["type"] == "image":
+        return [_image(part, read_image)]
+    return []
+
+
+def _image(part: ImagePart, read_image: ReadImage | None) -> dict[str, Any]:
+    if read_image is None:
+        return _text("user", _stand_in(part))
+    data = b64encode(read_image(part["digest"])).decode()
+    return {"type": "input_image", "detail": "auto", "image_url": f"data:{part['media_type']};base64,{data}"}
+
+
+def _stand_in(part: ImagePart) -> str:
+    return f"[image {part['media_type']} {part['width']}×{part['height']}]"
+
+
+def _text_item(role: str, text: str) -> Item:
+    return _message(role, [_text(role, text)])
+
+
+def _message(role: str, contents: list[dict[str, Any]]) -> Item:
+    return {"type": "message", "role": role, "content": contents}
+
+
+def _text(role: str, text: str) -> dict[str, Any]:
+    kind = "output_text" if role == "assistant" else "input_text"
+    return {"type": kind, "text": whole_text(text)}

@@ -1,0 +1,233 @@
+"""Sessions over OpenAI's Responses by WebSocket.
+
+The context is sent with the first request, then each message alone. The endpoint has the latest answer of
+the connection, its calls and reasoning included, and nothing else; each request names the one that it
+continues from. The system prompt is an item of the input like all else, because `instructions` are forgotten
+after each answer and would have to be sent with every message; tools are, and have to be.
+"""
+
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from cogency_tui.errors import SessionLostError
+from cogency_tui.protocol.messages import Message
+from cogency_tui.providers.base import (
+    PLAIN,
+    CallDelta,
+    Chunk,
+    Notice,
+    Options,
+    ProviderSession,
+    ReasoningDelta,
+    TextDelta,
+    Usage,
+    unanswered,
+)
+from cogency_tui.providers.ending_checks import check_ending, check_memory
+from cogency_tui.providers.endpoint import Endpoint, read_error
+from cogency_tui.providers.failures import EFFORT, UnsupportedParameterError
+from cogency_tui.providers.http_provider import Opener, effort_refused
+from cogency_tui.providers.http_transport import Timeouts
+from cogency_tui.providers.models import ModelFacts
+from cogency_tui.providers.openai_responses import ResponsesWire
+from cogency_tui.providers.openai_responses_events import LABEL, ResponsesReader
+from cogency_tui.providers.openai_responses_input import items_of
+from cogency_tui.providers.openai_responses_lanes import Lane, Lanes
+from cogency_tui.providers.surrogates import SurrogateJoiner
+from cogency_tui.providers.token_counting import SessionUsage
+from cogency_tui.providers.websocket_transport import Socket, socket_url
+from cogency_tui.providers.wire_protocol import Frame, table
+
+_GONE: Mapping[str, str] = {
+    "previous_response_not_found": "has lost its context",
+    "websocket_connection_limit_reached": "has reached its time limit",
+}
+
+
+def responses_sessions(
+    endpoint: Endpoint,
+    facts: ModelFacts | None = None,
+    timeouts: Timeouts | None = None,
+    *,
+    diagnoses: bool = False,
+    lanes: bool = False,
+) -> Opener:
+    """Return a function that opens sessions with one model. `facts` and `diagnoses` as for
+    `ResponsesWire`; with `lanes` they share connections."""
+    wire = ResponsesWire(endpoint, facts, diagnoses=diagnoses)
+    refused: set[str] = set()
+
+    async def open_socket() -> Socket:
+        url = socket_url(endpoint.base_url, wire.path)
+        return await Socket.open(endpoint, f"{LABEL} WebSocket", url, wire.headers(), timeouts)
+
+    pool = Lanes(endpoint, open_socket, timeouts) if lanes else None
+
+    async def open_session(messages: Sequence[Message], options: Options = PLAIN) -> ProviderSession:
+        socket = await (pool.open() if pool else open_socket())
+        return ResponsesSession(endpoint, wire, socket, messages, refused, options)
+
+    return open_session
+
+
+class ResponsesSession:
+    """One connection, or a lane of it. `refused` are optional parameters that the model does not accept;
+    newly refused ones are added."""
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        wire: ResponsesWire,
+        socket: Socket | Lane,
+        seed: Sequence[Message],
+        refused: set[str],
+        options: Options = PLAIN,
+    ) -> None:
+        self._endpoint = endpoint
+        self._wire = wire
+        self._options = options
+        self._socket = socket
+        self._refused = refused
+        self._usage = SessionUsage()
+        self._items: list[dict[str, Any]] = []
+        self._previous = ""
+        self._answer = ""
+        self._whole = True
+        self._add(seed)
+
+    @property
+    def reusable(self) -> bool:
+        """True if the connection is open, and its last answer was complete."""
+        return self._whole and self._socket.is_open
+
+    async def send(self, messages: Sequence[Message]) -> None:
+        """Request an answer to `messages`, after the seed if it is the first.
+
+        Raises:
+            SessionLostError: the connection is gone, or remembers more than the store.
+        """
+        check_memory(self._endpoint, self._answer, messages)
+        self._whole = False
+        self._add(unanswered(messages))
+        await self._socket.send(self._request())
+
+    async def receive(self) -> AsyncGenerator[Chunk, None]:
+        """Stream the answer. Only closing the connection cancels it, which an early close does.
+
+        Raises:
+            SessionLostError: the connection or its state at the endpoint is gone.
+            ProviderError: the endpoint refused, failed or broke off.
+        """
+        reader, answer = self._wire.reader(), _Answer()
+        try:
+            while True:
+                # A model that reasons without a summary is silent until its first word.
+                event = await self._socket.receive(first=not answer.written)
+                if self._previous and table(event.get("response")).get("id") == self._previous:
+                    # A repeated end of the answer before.
+                    continue
+                try:
+                    frame = self._read(reader, event)
+                except UnsupportedParameterError as refusal:
+                    if refusal.param in self._refused:
+                        raise
+                    self._refused.add(refusal.param)
+                    if refusal.param == EFFORT:
+                        yield Notice(effort_refused(self._endpoint.model, self._options))
+                    # The events of another response have their own numbers.
+                    reader = self._wire.reader()
+                    await self._socket.send(self._request())
+                    continue
+                for chunk in answer.read(frame):
+                    yield chunk
+                if frame.complete:
+                    break
+            usage = self._used(frame, reader, answer.written)
+            self._continue_from(reader)
+            self._answer = "".join(answer.texts)
+            yield usage
+        finally:
+            if not self._whole:
+                await self.close()
+        check_ending(self._endpoint, frame.finish, wrote=answer.wrote, reasoned=bool(answer.written))
+
+    async def close(self) -> None:
+        """Close the connection."""
+        self._whole = False
+        await self._socket.close()
+
+    def _add(self, messages: Sequence[Message]) -> None:
+        self._usage.sending(each["content"] for each in messages)
+        self._items += [item for each in messages for item in items_of(each, self._options.read_image)]
+
+    def _request(self) -> dict[str, Any]:
+        options = replace(self._options, previous=self._previous) if self._previous else self._options
+        request = {"type": "response.create", **self._wire.body(self._items, self._refused, options)}
+        if self._previous:
+            request["previous_response_id"] = self._previous
+        return request
+
+    def _read(self, reader: ResponsesReader, event: Mapping[str, Any]) -> Frame:
+        if event.get("type") in {"error", "response.failed"}:
+            reported = read_error(table(event.get("response")) or event)
+            for name in reported.code.split():
+                if name in _GONE:
+                    raise SessionLostError(
+                        f"The session with {self._endpoint.name} {_GONE[name]}.", "Try again."
+                    )
+        return reader.read_event(event)
+
+    def _used(self, frame: Frame, reader: ResponsesReader, written: Sequence[str]) -> Usage:
+        billed = frame.usage
+        if billed is None:
+            return self._usage.estimated(written)
+        usage = self._usage.reported(
+            billed.input, billed.output, cached=billed.cached, retained=reader.retained
+        )
+        return replace(
+            usage,
+            cache_written=billed.cache_written,
+            cache_miss=billed.cache_miss,
+            answer=billed.answer,
+            model=billed.model,
+            tier=billed.tier,
+        )
+
+    def _continue_from(self, reader: ResponsesReader) -> None:
+        """Continue from this answer, if the endpoint is known to have it: whole, with an id."""
+        self._previous = reader.response_id
+        self._items.clear()
+        self._whole = reader.completed
+
+
+class _Answer:
+    """An answer as received so far."""
+
+    def __init__(self) -> None:
+        self.written: list[str] = []
+        """Its text, reasoning and calls, in pieces."""
+        self.texts: list[str] = []
+        self.wrote = False
+        """True if there is text, or a call."""
+        self._texts = SurrogateJoiner()
+        self._reasonings = SurrogateJoiner()
+
+    def read(self, frame: Frame) -> Iterator[Chunk]:
+        """Yield the chunks of one event."""
+        if reasoning := self._reasonings.feed(frame.reasoning):
+            self.written.append(reasoning)
+            yield ReasoningDelta(reasoning)
+        if text := self._texts.feed(frame.text) + (self._texts.close() if frame.complete else ""):
+            self.texts.append(text)
+            self._add(text)
+            yield TextDelta(text)
+        for part in frame.native:
+            if isinstance(part, CallDelta):
+                self._add(part.arguments)
+            yield part
+
+    def _add(self, text: str) -> None:
+        self.written.append(text)
+        self.wrote = True
