@@ -89,8 +89,13 @@ _NO_LEVEL = re.compile(
     r"(?=.*thinking[ _]?(level|budget))(?=.*(not (supported|allowed)|unsupported|unknown name|invalid))",
     re.IGNORECASE | re.DOTALL,
 )
-_BAD_SIGNATURE = re.compile(r"\b(invalid|corrupted) thought[ _]signature", re.IGNORECASE)
+_BAD_SIGNATURE = re.compile(
+    r"\b(invalid|corrupted) thought[ _]signature|thought[ _]signature is not valid", re.IGNORECASE
+)
 """Gemini's refusal of a signature that another key or endpoint gave."""
+
+_NO_CALL_IDS = re.compile(r"unknown name \\?\"id\\?\" at '?contents\b.*\bfunction", re.IGNORECASE)
+"""Refusal of the ids of calls, by servers of an older version of Gemini's wire."""
 
 _NO_EAGER_INPUT = re.compile(r"\beager_input_streaming\b")
 _EVENT_DATA = re.compile(r"^data: ?(\{.+)$", re.MULTILINE)
@@ -109,6 +114,9 @@ TIER = "service_tier"
 
 SIGNATURES = "thought signatures"
 """Name of the signatures in a history, for a refusal: they are left out."""
+
+CALL_IDS = "call ids"
+"""Name of the ids of calls in a history, for a refusal."""
 
 EAGER_INPUT = "eager_input_streaming"
 """Name of the field of tools by which the arguments of their calls arrive as they are written."""
@@ -137,6 +145,7 @@ asked again without it."""
 
 _REFUSALS = (
     (_BAD_SIGNATURE, SIGNATURES),
+    (_NO_CALL_IDS, CALL_IDS),
     (_NO_LEVEL, EFFORT),
     (_NO_THINKING, THINKING),
     (_NO_RETURNED_THINKING, RETURNED_THINKING),

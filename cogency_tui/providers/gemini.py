@@ -20,6 +20,7 @@ from cogency_tui.providers.gemini_content import (
     system_field,
     tool_name,
     tools_field,
+    without_ids,
 )
 from cogency_tui.providers.gemini_thinking import checks_signatures, thinking_config
 from cogency_tui.providers.models import ModelFacts
@@ -55,17 +56,12 @@ _FINISHES: Mapping[str, Finish] = {
     "SPII": "filter",
     "MODEL_ARMOR": "filter",
 }
-_BROKEN = frozenset(
-    {
-        "MALFORMED_FUNCTION_CALL",
-        "MALFORMED_RESPONSE",
-        "MISSING_THOUGHT_SIGNATURE",
-        "TOO_MANY_TOOL_CALLS",
-        "UNEXPECTED_TOOL_CALL",
-    }
-)
-"""Finish reasons of an answer that broke off: the endpoint could not read a call, or the model has no such
-tool."""
+_UNREADABLE = frozenset({"MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL"})
+"""Finish reasons of an answer that broke off with a call that the endpoint could not read, or whose tool it
+does not know."""
+
+_BROKEN = _UNREADABLE | {"MALFORMED_RESPONSE", "MISSING_THOUGHT_SIGNATURE", "TOO_MANY_TOOL_CALLS"}
+"""Finish reasons of an answer that broke off."""
 
 _TRIED = re.compile(r"\bdefault_api[.:]([\w-]+)|\bcall:(?!default_api\b)([\w-]+)")
 """Name of the tool in the vendor's report of a call that it could not read."""
@@ -105,12 +101,7 @@ class GeminiWire:
             **self._settings(refused, options),
             **system_field(messages),
             **tools_field(options.tools),
-            "contents": contents(
-                messages,
-                options,
-                signs=failures.SIGNATURES not in refused,
-                checked=checks_signatures(self._endpoint.model),
-            ),
+            "contents": self._contents(messages, refused, options),
         }
         return json.dumps(body).encode()
 
@@ -122,6 +113,16 @@ class GeminiWire:
     def models(self, body: Mapping[str, Any]) -> list[str]:
         """Return the models that generate content, without `models/` before their names."""
         return models_in(body)
+
+    def _contents(
+        self, messages: Sequence[Message], refused: Collection[str], options: Options
+    ) -> list[dict[str, Any]]:
+        checked = checks_signatures(self._endpoint.model)
+        turns = contents(messages, options, signs=failures.SIGNATURES not in refused, checked=checked)
+        # Later models refuse to continue an answer: they answer the user's turn before it again.
+        while len(turns) > 1 and turns[-1]["role"] == "model":
+            turns.pop()
+        return without_ids(turns) if failures.CALL_IDS in refused else turns
 
     def _settings(self, refused: Collection[str], options: Options) -> dict[str, Any]:
         settings: dict[str, Any] = {}
@@ -186,9 +187,9 @@ class GeminiReader:
         """Return the call that the endpoint could not read, as far as it reports it: its name and, instead of
         arguments, the text."""
         written = text_of(candidate.get("finishMessage"))
-        named = _TRIED.search(written)
-        if self.has_tools and named:
-            return self._next_call("", named[1] or named[2], written)
+        if self.has_tools and reason in _UNREADABLE:
+            named = _TRIED.search(written)
+            return self._next_call("", named[1] or named[2] if named else "", written)
         message = self._endpoint.quote(written)
         raise ProviderProtocolError(
             f"{self._endpoint.name} cut off the response: {reason}{': ' + message if message else ''}.",

@@ -15,6 +15,7 @@ import base64
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Any, TypeAlias, cast
 
 import msgspec
@@ -56,7 +57,8 @@ def contents(
     messages: Sequence[Message], options: Options = PLAIN, *, signs: bool = False, checked: bool = False
 ) -> list[JsonObject]:
     """Convert the messages except the system prompt, user and model alternating. Empty text is left out,
-    because the endpoint refuses it. Without tools, calls and their results become text.
+    because the endpoint refuses it. Results are a turn of their own: the endpoint takes text and images after
+    them, in the same turn, for the model's. Without tools, calls and their results become text.
 
     With `signs`, signatures are returned. `checked` marks a model that refuses a step without one.
     """
@@ -68,13 +70,21 @@ def contents(
         parts = (
             _model_parts(message, options, signs) if role == "model" else _user_parts(message, options, turns)
         )
-        if turns and turns[-1]["role"] == role:
-            turns[-1]["parts"] += parts
-        elif parts:
-            turns.append({"role": role, "parts": parts})
+        for group in _groups(parts):
+            if turns and turns[-1]["role"] == role and not _is_result(turns[-1]["parts"][-1]):
+                turns[-1]["parts"] += group
+            else:
+                turns.append({"role": role, "parts": group})
     if checked:
         for turn in turns:
             _sign_first_call(turn["parts"])
+    return turns
+
+
+def without_ids(turns: list[JsonObject]) -> list[JsonObject]:
+    """Remove the ids of calls and results, which then belong together by their order."""
+    for part in (part for turn in turns for part in turn["parts"]):
+        table(part.get("functionCall") or part.get("functionResponse")).pop("id", None)
     return turns
 
 
@@ -190,6 +200,16 @@ def _user_parts(message: Message, options: Options, turns: Sequence[JsonObject])
     called = _called(turns) if options.tools else set[str]()
     parts = (_user_part(part, options, called) for part in results_first(parts_of(message)))
     return [part for part in parts if part.get("text", True)]
+
+
+def _groups(parts: Sequence[JsonObject]) -> list[list[JsonObject]]:
+    """Divide the parts of a message between results and others."""
+    groups = groupby(parts, key=_is_result)
+    return [list(group) for _is, group in groups]
+
+
+def _is_result(part: JsonObject) -> bool:
+    return "functionResponse" in part
 
 
 def _user_part(part: Part, options: Options, called: Collection[str]) -> JsonObject:

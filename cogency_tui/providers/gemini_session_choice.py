@@ -1,4 +1,4 @@
-"""Gemini's sessions: Live where the model can write text there, Interactions otherwise.
+"""Gemini's sessions: Live where the model can write text there, Interactions otherwise, and for native calls.
 
 Most models of the Live API answer in audio only, and refuse text as late as with the first question. A
 refusal is remembered as long as the program runs.

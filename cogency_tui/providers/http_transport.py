@@ -26,7 +26,7 @@ from cogency_tui.errors import (
 )
 from cogency_tui.lean_imports import without
 from cogency_tui.providers import failures
-from cogency_tui.providers.base import WRITTEN, Chunk, Retrying
+from cogency_tui.providers.base import WRITTEN, Chunk, ReasoningItem, Retrying
 from cogency_tui.providers.endpoint import Endpoint
 from cogency_tui.providers.failures import from_exception
 from cogency_tui.providers.tls_mismatch import mismatch
@@ -311,7 +311,7 @@ async def with_retries(
     while True:
         delivered = False
         try:
-            async with aclosing(attempt()) as chunks:
+            async with aclosing(attempt()) as received, aclosing(_items_held(received)) as chunks:
                 async for chunk in chunks:
                     delivered = delivered or isinstance(chunk, WRITTEN)
                     yield chunk
@@ -325,3 +325,19 @@ async def with_retries(
         number += 1
         yield Retrying(number, seconds, cause, attempts)
         await wait(seconds)
+
+
+async def _items_held(chunks: AsyncGenerator[Chunk, None]) -> AsyncGenerator[Chunk, None]:
+    """Hold items of reasoning back until the answer has begun: another attempt would have its own."""
+    held: list[Chunk] = []
+    begun = False
+    async for chunk in chunks:
+        begun = begun or isinstance(chunk, WRITTEN)
+        if isinstance(chunk, ReasoningItem) and not begun:
+            held.append(chunk)
+            continue
+        while begun and held:
+            yield held.pop(0)
+        yield chunk
+    for item in held:
+        yield item

@@ -152,6 +152,9 @@ class GeminiPeer(Peer):
         if "serviceTier" in body and "serviceTier" in self.refuses:
             text = 'Invalid JSON payload received. Unknown name "serviceTier": Cannot find field.'
             return 400, error_body(400, "INVALID_ARGUMENT", text)
+        if "id" in self.refuses and '"functionResponse": {"id"' in json.dumps(body):
+            text = "Invalid JSON payload received. Unknown name \"id\" at 'contents[2].parts[0].function_response'"
+            return 400, error_body(400, "INVALID_ARGUMENT", f"{text}: Cannot find field.")
         problem = refuse_contents(body, self.signatures)
         return (400, error_body(400, "INVALID_ARGUMENT", problem)) if problem else None
 

@@ -14,6 +14,7 @@ Json: TypeAlias = dict[str, Any]
 _NAME = re.compile(r"[a-zA-Z_][\w.:-]{0,127}", re.ASCII)
 _ARGUMENT = "Request contains an invalid argument."
 _ORDER = "Please ensure that function call turn comes immediately after a user turn or after a function response turn."
+_ENDS_WITH_MODEL = "Requests ending with a model turn are not supported."
 _COUNT = (
     "Please ensure that the number of function response parts is equal to the number of function call parts "
     "of the function call turn."
@@ -66,6 +67,8 @@ def refuse_contents(body: Mapping[str, Any], signatures: Signatures) -> str:
     right = all(_is_part(part, content["role"]) for content in contents for part in content["parts"])
     if not parts or not right or not roles <= {"user", "model"} or not _are_tools(body):
         return _ARGUMENT
+    if contents[-1]["role"] == "model":
+        return _ENDS_WITH_MODEL
     due: list[tuple[str, str]] = []
     before = "user"
     for content in contents:
@@ -115,11 +118,11 @@ def end_of(acts: Acts) -> Json:
 
 
 def _turns(contents: Sequence[Mapping[str, Any]]) -> list[Json]:
-    """The contents with those of one side together: the vendor's chat has one for each chunk."""
+    """The contents with those of the model together: the vendor's chat has one for each chunk."""
     turns: list[Json] = []
     for content in contents:
         role = content.get("role", "user")
-        if turns and turns[-1]["role"] == role:
+        if turns and turns[-1]["role"] == role == "model":
             turns[-1]["parts"] += content.get("parts", ())
         else:
             turns.append({"role": role, "parts": list(content.get("parts", ()))})
@@ -130,8 +133,9 @@ def _refuse_turn(content: Mapping[str, Any], role: str, before: str, due: Sequen
     if role == "model":
         return _ORDER if _calls(content) and before != "user" else ""
     responses = [part["functionResponse"] for part in content["parts"] if "functionResponse" in part]
-    if any("functionResponse" in part for part in content["parts"][len(responses) :]):
-        return _ARGUMENT
+    if responses and "functionResponse" not in content["parts"][-1]:
+        # What follows the results in their turn is taken for the model's.
+        return _ENDS_WITH_MODEL
     answered = [(each.get("id", ""), each["name"]) for each in responses]
     return "" if answered == list(due) else _COUNT
 

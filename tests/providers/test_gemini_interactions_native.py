@@ -164,6 +164,20 @@ async def test_a_call_that_was_cut_short_is_sent_again_as_it_is_stored() -> None
     assert [request.body["input"][0]["type"] for request in peer.requests] == ["user_input"] * 2
 
 
+async def test_arguments_that_were_cut_short_are_sent_as_an_object() -> None:
+    acts: list[Acts | None] = [[Call("read", {"path": "a.py"}, "ab12")], [Said("Well.")]]
+    async with GeminiPeer(acts=acts, faults=[Fault(drop="within", after=4)], model=MODEL) as peer:
+        talk = await open_talk(peer)
+        with pytest.raises(NetworkError):
+            await talk.ask(user("Read it."))
+        part = answer_of(talk.chunks)
+        await talk.ask(part, results_of(part))
+        await talk.close()
+    assert [call["arguments"] for call in calls_in(part)] == ['{"p']
+    [call] = [step for step in peer.requests[1].body["input"] if step["type"] == "function_call"]
+    assert call["arguments"] == {"malformed": '{"p'}
+
+
 async def test_a_call_without_its_result_is_refused() -> None:
     async with GeminiPeer(acts=[PARALLEL], model=MODEL) as peer:
         talk = await open_talk(peer)

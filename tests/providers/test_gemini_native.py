@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 from cogency_tui.config.schema import Effort
-from cogency_tui.errors import BadRequestError, ProviderProtocolError
-from cogency_tui.protocol.messages import ImagePart, Message, Part
+from cogency_tui.errors import BadRequestError, NetworkError, ProviderProtocolError
+from cogency_tui.protocol.messages import ImagePart, Message, Part, ReasoningPart
 from cogency_tui.providers.base import CallDelta, Chunk, Notice, Options, ReasoningItem, TextDelta
 from cogency_tui.providers.endpoint import Endpoint
 from cogency_tui.providers.gemini import GeminiWire
@@ -214,6 +214,8 @@ TRIED = "Malformed function call: print(default_api.read(path=3)"
         (TRIED, "read"),
         ("Malformed function call: call:default_api:read{path:<ctrl46>", "read"),
         ("Unexpected tool call: call:find_all{}", "find_all"),
+        # The engine reports to the model that it has no name.
+        ("Malformed function call: Function call is empty - no input to parse.", ""),
     ],
 )
 async def test_a_call_that_could_not_be_read_goes_back_to_the_model(message: str, name: str) -> None:
@@ -221,23 +223,23 @@ async def test_a_call_that_could_not_be_read_goes_back_to_the_model(message: str
     async with GeminiPeer(acts=acts, model=MODEL) as peer:
         provider = provider_of(peer)
         answer, _ = await ask(provider, QUESTION)
+        [call] = calls_in(answer)
+        assert (call["name"], call["arguments"]) == (name, message)
+        call["name"] = name or "call"
         await ask(provider, [*QUESTION, answer, results_of(answer)])
         await provider.close()
-    [call] = calls_in(answer)
-    assert (call["name"], call["arguments"]) == (name, message)
     sent = peer.requests[1].body["contents"][1]["parts"][1]["functionCall"]
     assert sent["args"] == {"malformed": message}
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
-    [(Options(), TRIED), (TOOLS, "Malformed function call: Function call is empty - no input to parse.")],
+    ("options", "reason"),
+    [(Options(), "MALFORMED_FUNCTION_CALL"), (TOOLS, "MALFORMED_RESPONSE"), (TOOLS, "TOO_MANY_TOOL_CALLS")],
 )
-async def test_without_tools_or_a_name_such_a_call_is_an_error(options: Options, message: str) -> None:
-    acts: list[Acts | None] = [[Said("Well."), Broken("MALFORMED_FUNCTION_CALL", message)]]
-    async with GeminiPeer(acts=acts, model=MODEL) as peer:
+async def test_without_tools_or_a_call_such_an_end_is_an_error(options: Options, reason: str) -> None:
+    async with GeminiPeer(acts=[[Said("Well."), Broken(reason, TRIED)]], model=MODEL) as peer:
         provider = provider_of(peer)
-        with pytest.raises(ProviderProtocolError, match="MALFORMED_FUNCTION_CALL"):
+        with pytest.raises(ProviderProtocolError, match=f"{reason}: Malformed function call"):
             await ask(provider, QUESTION, options)
         await provider.close()
 
@@ -311,12 +313,47 @@ async def test_images_follow_the_results_in_base64() -> None:
         provider = provider_of(peer)
         await ask(provider, [*QUESTION, first, seen], options)
         await provider.close()
-    assert peer.requests[0].body["contents"][2]["parts"][1:] == [
-        {"inlineData": {"mimeType": "image/png", "data": "cG5n"}},
-        {"text": "See."},
-    ]
+    # The peer refuses them in the turn of the results.
+    assert peer.requests[0].body["contents"][3] == {
+        "role": "user",
+        "parts": [{"inlineData": {"mimeType": "image/png", "data": "cG5n"}}, {"text": "See."}],
+    }
     plain = body_of([*QUESTION, first, seen], Options(tools=TOOLS.tools))
-    assert plain["contents"][2]["parts"][1] == {"text": "[image image/png 800×600]"}
+    assert plain["contents"][3]["parts"][0] == {"text": "[image image/png 800×600]"}
+
+
+async def test_what_the_user_says_after_results_is_a_turn_of_its_own() -> None:
+    first = answered({"type": "call", "id": "fc-1", "name": "list", "arguments": ""})
+    history = [*QUESTION, first, results_of(first), QUESTION[1], QUESTION[1]]
+    async with GeminiPeer(model=MODEL) as peer:
+        provider = provider_of(peer)
+        await ask(provider, history)
+        await provider.close()
+    contents = peer.requests[0].body["contents"]
+    assert [(turn["role"], len(turn["parts"])) for turn in contents[1:]] == [
+        ("model", 1),
+        ("user", 1),
+        ("user", 2),
+    ]
+
+
+async def test_an_answer_at_the_end_is_not_to_be_continued() -> None:
+    async with GeminiPeer(model=MODEL) as peer:
+        provider = provider_of(peer)
+        answer, _ = await ask(provider, [*QUESTION, answered({"type": "text", "text": "Hm."})])
+        await provider.close()
+    assert answer["content"] == "Hello."
+    assert len(peer.requests[0].body["contents"]) == 1
+
+
+async def test_a_server_without_ids_of_calls_is_asked_without() -> None:
+    async with GeminiPeer(acts=[PARALLEL], model=MODEL, refuses=["id"]) as peer:
+        provider = provider_of(peer)
+        first, _ = await ask(provider, QUESTION)
+        answer, _ = await ask(provider, [*QUESTION, first, results_of(first)])
+        await provider.close()
+    assert answer["content"] == "Hello."
+    assert ['"id"' in request.raw.decode() for request in peer.requests] == [False, True, False]
 
 
 def test_a_history_of_calls_is_text_where_there_are_no_tools() -> None:
@@ -344,6 +381,30 @@ def test_a_longer_native_history_begins_with_the_bytes_of_the_shorter_one() -> N
     shorter = wire_of().encode(history, [], TOOLS)
     longer = wire_of().encode([*history, first, results_of(first)], [], TOOLS)
     assert longer.startswith(shorter.removesuffix(b"]}"))
+
+
+def test_signatures_of_sessions_are_put_on_the_part_after_them() -> None:
+    def thought(signature: str) -> ReasoningPart:
+        return {"type": "reasoning", "item": {"type": "thought", "signature": signature, "summary": []}}
+
+    first = answered(
+        thought("b25l"),
+        {"type": "text", "text": "Hm."},
+        thought("dHdv"),
+        {"type": "call", "id": "ab12", "name": "list", "arguments": ""},
+    )
+    parts = body_of([*QUESTION, first, results_of(first)])["contents"][1]["parts"]
+    assert [part["thoughtSignature"] for part in parts] == ["b25l", "dHdv"]
+
+
+async def test_calls_before_a_drop_are_received() -> None:
+    async with GeminiPeer(acts=[PARALLEL], always=Fault(drop="within", after=5), model=MODEL) as peer:
+        provider, asked = provider_of(peer), Asked()
+        with pytest.raises(NetworkError):
+            await asked.read(provider.stream(QUESTION, TOOLS))
+        await provider.close()
+    assert [call["id"] for call in calls_in(answer_of(asked.chunks))] == ["fc-1"]
+    assert len(peer.requests) == 1
 
 
 def test_a_signature_whose_call_is_missing_is_left_out() -> None:

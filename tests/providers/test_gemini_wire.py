@@ -21,7 +21,14 @@ from cogency_tui.protocol.messages import Message
 from cogency_tui.providers import failures
 from cogency_tui.providers.base import Usage
 from cogency_tui.providers.endpoint import Endpoint
-from cogency_tui.providers.failures import EFFORT, SIGNATURES, THINKING, TIER, UnsupportedParameterError
+from cogency_tui.providers.failures import (
+    CALL_IDS,
+    EFFORT,
+    SIGNATURES,
+    THINKING,
+    TIER,
+    UnsupportedParameterError,
+)
 from cogency_tui.providers.gemini import GeminiWire
 from cogency_tui.providers.gemini_interactions import InteractionsWire
 from cogency_tui.providers.gemini_interactions_reader import InteractionsReader
@@ -315,6 +322,8 @@ def test_a_model_that_does_not_think_can_do_without(words: str) -> None:
         ("Unknown parameter 'service_tier'.", TIER),
         ("Corrupted thought signature.", SIGNATURES),
         ("Invalid thought_signature in content 3.", SIGNATURES),
+        ("Unable to submit request because Thought signature is not valid..", SIGNATURES),
+        ("Unknown name \"id\" at 'contents[1].parts[0].function_call': Cannot find field.", CALL_IDS),
     ],
 )
 def test_a_refused_setting_or_signature_can_be_left_out(words: str, param: str) -> None:

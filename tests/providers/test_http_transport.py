@@ -13,7 +13,7 @@ from cogency_tui.errors import (
     ProviderError,
     RateLimitError,
 )
-from cogency_tui.providers.base import Chunk, ReasoningDelta, Retrying, TextDelta, Usage
+from cogency_tui.providers.base import Chunk, ReasoningDelta, ReasoningItem, Retrying, TextDelta, Usage
 from cogency_tui.providers.http_transport import ATTEMPTS, LONGEST_WAIT, backoff, wait_for, with_retries
 from tests.cases import cases
 
@@ -45,6 +45,21 @@ async def run(attempt: Attempt) -> tuple[list[Chunk], list[float], ProviderError
     except ProviderError as error:
         return chunks, waits, error
     return chunks, waits, None
+
+
+async def test_items_of_reasoning_are_those_of_the_attempt_that_delivers() -> None:
+    first, second, third = (ReasoningItem({"number": number}) for number in range(3))
+    chunks, _waits, error = await run(
+        attempts([first, NetworkError("down")], [second, TextDelta("Hi."), third, Usage(1, 1)])
+    )
+    assert error is None
+    assert chunks[1:] == [second, TextDelta("Hi."), third, Usage(1, 1)]
+    assert isinstance(chunks[0], Retrying)
+
+
+async def test_items_of_reasoning_alone_are_an_answer() -> None:
+    item = ReasoningItem({"number": 1})
+    assert await run(attempts([item, Usage(1, 1)])) == ([Usage(1, 1), item], [], None)
 
 
 def test_delays_double_with_jitter_that_only_shortens() -> None:
