@@ -298,7 +298,7 @@ def test_a_workflow_is_read_as_it_is_written(tmp_path: Path) -> None:
             14,
             '"mode": must be one of sync, async, fire_and_forget',
         ),
-        ("timeout = 600", 'timeout = "10"', 7, 'step "test": "timeout": expected float | null, got str'),
+        ("timeout = 600", 'timeout = "10"', 7, 'step "test": "timeout": expected float, got str'),
         ("timeout = 600", "timeout = 0", 7, '"timeout": expected float > 0'),
         ("timeout = 600", "retry = -1", 7, '"retry": expected int >= 0'),
         ("timeout = 600", 'output_key = "a b"', 7, '"output_key": expected str matching'),

@@ -18,8 +18,7 @@ from cogency_tui.agent.recall.recall import Recall
 from cogency_tui.agent.review.model import ChangedLines, Overview, TurnLines
 from cogency_tui.agent.subagent_progress import progress_payload
 from cogency_tui.config.layers import Configured, configure
-from cogency_tui.config.schema import Mode, Permissions, Settings
-from cogency_tui.protocol import Dialect
+from cogency_tui.config.schema import DialectChoice, EffortChoice, Mode, Settings
 from cogency_tui.protocol.events import CallState, ErrorPayload, Event, Measure, StepState
 from cogency_tui.protocol.events import Step as StepFields
 from cogency_tui.providers.models import ModelFacts
@@ -181,6 +180,7 @@ class ScriptedProvider:
     model: str = "gpt-5.6-sol"
     facts: ModelFacts = field(default_factory=lambda: ModelFacts(context_size=200_000))
     resumes: bool = True
+    native: bool = False
 
 
 @dataclass
@@ -265,8 +265,8 @@ class ScriptedAgent:
         self.settings = settings or Settings(provider="openai")
         self.configured = Configured(self.settings)
         self.mode: Mode = "auto"
-        self.permissions: Permissions = "ask"
-        self.dialect: Dialect | None = None
+        self.dialect: DialectChoice | None = None
+        self.effort: EffortChoice = "auto"
         self.ask: Ask | None = None
         self.provider = ScriptedProvider()
         self.workspace = Workspace(project)

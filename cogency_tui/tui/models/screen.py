@@ -112,7 +112,7 @@ class PickerScreen(ListDialog["Chosen | None", Row]):
             ]
         return [
             ("enter", "use", "open"),
-            ("ctrl+s", "use and save as default", "keep"),
+            ("ctrl+s", "save as default", "keep"),
             ("ctrl+e", f"effort {self._effort}", "effort"),
             ("ctrl+t", "test", "test"),
             ("escape", "providers", "back"),
