@@ -5,13 +5,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from cogency_tui.protocol.messages import Message, ToolSpec
-from cogency_tui.providers import failures
 from cogency_tui.providers.anthropic_content import THINKING_BLOCKS, Arrangement, Block, Turn, mark
 from cogency_tui.providers.anthropic_reader import LABEL, MessagesReader
 from cogency_tui.providers.anthropic_thinking import Thinking
 from cogency_tui.providers.base import PLAIN, Options
 from cogency_tui.providers.endpoint import Endpoint
 from cogency_tui.providers.models import ModelFacts
+from cogency_tui.providers.refused_parameters import EAGER_INPUT, EFFORT, RETURNED_REASONING, THINKING
 from cogency_tui.providers.wire_protocol import names_in
 
 DEFAULT_OUTPUT = 32_000
@@ -29,7 +29,7 @@ _BETA_HEADER = "anthropic-beta"
 _MOST_MODELS = 1000
 """Models on a page of the list; 20 by default."""
 
-_FIELDS = {failures.EFFORT: "output_config", failures.THINKING: "thinking"}
+_FIELDS = {EFFORT: "output_config", THINKING: "thinking"}
 """Fields with another name in `refused`."""
 
 
@@ -67,7 +67,7 @@ class AnthropicWire:
         """Encode the body of a request, without what the vendor would refuse: messages of white space only,
         and an assistant's message at either end of the history."""
         refused = set(refused)
-        history = Arrangement(options, thinks=failures.RETURNED_THINKING not in refused)
+        history = Arrangement(options, thinks=RETURNED_REASONING not in refused)
         history.arrange(messages)
         # The last request ended with the user's turn before the last one, so the cache has an entry there.
         # From each mark, the vendor looks at 20 blocks back, and at the next mark then.
@@ -88,7 +88,7 @@ class AnthropicWire:
             mark(history.system[-1])
             body["system"] = history.system
         if options.tools:
-            body["tools"] = _tools(options.tools, eager=self._own and failures.EAGER_INPUT not in refused)
+            body["tools"] = _tools(options.tools, eager=self._own and EAGER_INPUT not in refused)
         body["messages"] = [{"role": turn.role, "content": turn.blocks} for turn in history.turns]
         for param in refused:
             body.pop(_FIELDS.get(param, param), None)
@@ -125,7 +125,7 @@ class AnthropicWire:
 def _tools(specs: Iterable[ToolSpec], *, eager: bool) -> list[Block]:
     """Convert tools. Without `eager`, the vendor holds each argument of a call back until it is complete:
     a whole file."""
-    extra = {failures.EAGER_INPUT: True} if eager else {}
+    extra = {EAGER_INPUT: True} if eager else {}
     tools: list[Block] = [
         {"name": spec["name"], "description": spec["description"], "input_schema": spec["parameters"]} | extra
         for spec in specs

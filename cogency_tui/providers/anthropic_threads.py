@@ -22,7 +22,6 @@ from msgspec.structs import replace
 
 from cogency_tui.errors import BadRequestError, ProviderError, SessionLostError, SessionRefusedError
 from cogency_tui.protocol.messages import Message
-from cogency_tui.providers import failures
 from cogency_tui.providers.anthropic import AnthropicWire
 from cogency_tui.providers.anthropic_content import Arrangement, mark
 from cogency_tui.providers.anthropic_reader import MessagesReader
@@ -42,6 +41,7 @@ from cogency_tui.providers.endpoint import Endpoint
 from cogency_tui.providers.http_provider import EndpointRequests, Opener
 from cogency_tui.providers.http_transport import Timeouts, Wait, with_retries
 from cogency_tui.providers.models import ModelFacts
+from cogency_tui.providers.refused_parameters import RETURNED_REASONING
 from cogency_tui.providers.token_counting import SessionUsage
 from cogency_tui.providers.wire_protocol import Frame
 
@@ -78,7 +78,7 @@ class ThreadWire(AnthropicWire):
     def encode(self, messages: Sequence[Message], refused: Iterable[str], options: Options = PLAIN) -> bytes:
         """Encode the request that creates the thread with `messages`, or continues it with them."""
         refused = set(refused)
-        thinks = failures.RETURNED_THINKING not in refused
+        thinks = RETURNED_REASONING not in refused
         history = Arrangement(options, thinks=thinks, continued=bool(self.previous))
         history.arrange(messages)
         self._mark(history)

@@ -29,6 +29,7 @@ from cogency_tui.errors import (
     SessionRefusedError,
 )
 from cogency_tui.providers.endpoint import Endpoint, Reported, read_error
+from cogency_tui.providers.refused_parameters import UnsupportedParameterError, refused_parameter
 from cogency_tui.providers.tls_mismatch import (
     is_answer_in_plain,
     is_refusal_of_plain,
@@ -55,22 +56,6 @@ _BAD_KEY = re.compile(
     re.I,
 )
 _MODEL = re.compile(r"\bmodel\b|model_not_found|(?<!/)\bmodels/\S+ is not found", re.IGNORECASE)
-_REFUSAL = re.compile(
-    r"unsupported|not supported|unknown|unrecogni[sz]ed|unexpected|not permitted|not allowed|invalid"
-    r"|input should be|not a valid",
-    re.IGNORECASE,
-)
-_NO_THINKING = re.compile(
-    r"(?=.*(thinking|include_?thoughts))"
-    r"(?=.*(not (supported|enabled|configurable)|only enabled|unknown name|must start with a thinking))",
-    re.IGNORECASE | re.DOTALL,
-)
-_NO_EFFORT = re.compile(
-    r"does not support (thinking|reasoning)\b|\bnot support(ed)?\b.{0,60}\breasoning_?effort\b"
-    r"|not support\w* (the )?[\"'`]?effort",
-    re.IGNORECASE,
-)
-"""Refusals of an effort that do not quote the parameter, of Ollama, xAI and Anthropic."""
 _NO_TOOLS = re.compile(
     r"does not support (tools|tool (use|calling)|function calling)|that support tool use"
     r"|(tool|function) calling\W+is not (supported|enabled)|tools param requires|unsupported param: tools"
@@ -83,77 +68,8 @@ _NO_TOOLS_WITH_EFFORT = re.compile(r"set reasoning_effort to 'none'", re.IGNOREC
 _UNREADABLE_CALL = re.compile(r"failed to parse (input|tool call)", re.IGNORECASE)
 """llama.cpp's error (HTTP 500) about a call that the model wrote and it could not read."""
 _READ_BY_US = "Try again, or use --dialect xml, which needs no tools of the server."
-_NO_RETURNED_THINKING = re.compile(r"messages\.\d+\.content\.\d+\b.*\bthinking\b", re.IGNORECASE | re.DOTALL)
-"""Anthropic's refusal of a signature, or of changes to thinking or before it."""
-_NO_LEVEL = re.compile(
-    r"(?=.*thinking[ _]?(level|budget))(?=.*(not (supported|allowed)|unsupported|unknown name|invalid))",
-    re.IGNORECASE | re.DOTALL,
-)
-_BAD_SIGNATURE = re.compile(
-    r"\b(invalid|corrupted) thought[ _]signature|thought[ _]signature is not valid", re.IGNORECASE
-)
-"""Gemini's refusal of a signature that another key or endpoint gave."""
-
-_NO_CALL_IDS = re.compile(r"unknown name \\?\"id\\?\" at '?contents\b.*\bfunction", re.IGNORECASE)
-"""Refusal of the ids of calls, by servers of an older version of Gemini's wire."""
-
-_NO_EAGER_INPUT = re.compile(r"\beager_input_streaming\b")
 _EVENT_DATA = re.compile(r"^data: ?(\{.+)$", re.MULTILINE)
 _HTML = re.compile(r"\s*(<!doctype html|<html|<head|<body)", re.IGNORECASE)
-EFFORT = "effort"
-"""Common name of the parameters that set how hard a model thinks, for a refusal."""
-
-THINKING = "thinking"
-"""Common name of the parameters that request thinking or summaries of it, for a refusal."""
-
-RETURNED_THINKING = "returned thinking"
-"""Name of the thinking of earlier answers in a request, for a refusal: what precedes it may have changed."""
-
-TIER = "service_tier"
-"""Name of the parameters for a class of service, for a refusal."""
-
-SIGNATURES = "thought signatures"
-"""Name of the signatures in a history, for a refusal: they are left out."""
-
-CALL_IDS = "call ids"
-"""Name of the ids of calls in a history, for a refusal."""
-
-EAGER_INPUT = "eager_input_streaming"
-"""Name of the field of tools by which the arguments of their calls arrive as they are written."""
-
-_OPTIONAL: Mapping[str, str] = {
-    "stream_options": "stream_options",
-    "reasoning_effort": EFFORT,
-    "reasoning.effort": EFFORT,
-    "reasoning.summary": "reasoning.summary",
-    "reasoning.context": "reasoning.context",
-    "reasoning": "reasoning",
-    "reasoning_split": "reasoning_split",
-    "include": "include",
-    "prompt_cache_key": "prompt_cache_key",
-    "service_tier": TIER,
-    "diagnostics": "diagnostics",
-    "prompt_cache_options": "prompt_cache_options",
-    "anthropic-version": "anthropic-version",
-    "anthropic-beta": "anthropic-beta",
-    "output_config": EFFORT,
-    "thinking": THINKING,
-    "serviceTier": TIER,
-}
-"""Optional parameters, the more specific first, and their names in `refused`: an endpoint that refuses one is
-asked again without it."""
-
-_REFUSALS = (
-    (_BAD_SIGNATURE, SIGNATURES),
-    (_NO_CALL_IDS, CALL_IDS),
-    (_NO_LEVEL, EFFORT),
-    (_NO_THINKING, THINKING),
-    (_NO_RETURNED_THINKING, RETURNED_THINKING),
-    (_NO_EFFORT, EFFORT),
-    (_NO_EAGER_INPUT, EAGER_INPUT),
-)
-"""Refusals that do not name their parameter."""
-
 _THREADS = {
     "thread_not_found": "is no longer held there",
     "thread_already_continued": "was continued elsewhere",
@@ -184,17 +100,6 @@ _STATUS_OF_NAME = (
     ("billing", 402),
     ("too_large", 413),
 )
-
-REASONING_ITEMS = "reasoning_items"
-"""Name of a model's earlier reasoning in a request, for a refusal."""
-
-
-class UnsupportedParameterError(BadRequestError):
-    """The endpoint does not accept the optional parameter `param`; the request works without it."""
-
-    def __init__(self, message: str, hint: str, param: str) -> None:
-        super().__init__(message, hint)
-        self.param = param
 
 
 def from_status(endpoint: Endpoint, status: int, headers: Mapping[str, str], body: str) -> ProviderError:
@@ -358,20 +263,8 @@ def _where_to_set_the_key(endpoint: Endpoint) -> str:
 
 def _refused(message: str, reported: Reported) -> BadRequestError:
     hint = "Check the model name and the provider settings."
-    for refusal, name in _REFUSALS:
-        if refusal.search(reported.message):
-            return UnsupportedParameterError(message, hint, name)
-    if "invalid_encrypted_content" in reported.code:
-        # Only the organisation whose key was used for it can have it decrypted.
-        return UnsupportedParameterError(message, hint, REASONING_ITEMS)
-    refused = _REFUSAL.search(reported.message) or "unsupported" in reported.code
-    for param, name in _OPTIONAL.items():
-        # In quotes or as a heading, because any message may contain the word "reasoning".
-        named = reported.param.startswith(param) or re.search(
-            rf"[\"'`]{re.escape(param)}\b|^{re.escape(param)}[.:]", reported.message
-        )
-        if named and refused:
-            return UnsupportedParameterError(message, hint, name)
+    if name := refused_parameter(reported):
+        return UnsupportedParameterError(message, hint, name)
     return BadRequestError(message, hint)
 
 

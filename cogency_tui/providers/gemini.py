@@ -24,6 +24,7 @@ from cogency_tui.providers.gemini_content import (
 )
 from cogency_tui.providers.gemini_thinking import checks_signatures, thinking_config
 from cogency_tui.providers.models import ModelFacts
+from cogency_tui.providers.refused_parameters import CALL_IDS, RETURNED_REASONING, TIER
 from cogency_tui.providers.surrogates import whole_text
 from cogency_tui.providers.wire_protocol import (
     Finish,
@@ -118,17 +119,17 @@ class GeminiWire:
         self, messages: Sequence[Message], refused: Collection[str], options: Options
     ) -> list[dict[str, Any]]:
         checked = checks_signatures(self._endpoint.model)
-        turns = contents(messages, options, signs=failures.SIGNATURES not in refused, checked=checked)
+        turns = contents(messages, options, signs=RETURNED_REASONING not in refused, checked=checked)
         # Later models refuse to continue an answer: they answer the user's turn before it again.
         while len(turns) > 1 and turns[-1]["role"] == "model":
             turns.pop()
-        return without_ids(turns) if failures.CALL_IDS in refused else turns
+        return without_ids(turns) if CALL_IDS in refused else turns
 
     def _settings(self, refused: Collection[str], options: Options) -> dict[str, Any]:
         settings: dict[str, Any] = {}
         if thinking := thinking_config(self._endpoint.model, self._facts, options.effort, refused):
             settings["generationConfig"] = {"thinkingConfig": thinking}
-        if options.tier and failures.TIER not in refused:
+        if options.tier and TIER not in refused:
             settings["serviceTier"] = options.tier
         return settings
 

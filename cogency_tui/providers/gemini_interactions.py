@@ -27,7 +27,6 @@ from cogency_tui.errors import (
     SessionRefusedError,
 )
 from cogency_tui.protocol.messages import Message, ToolSpec
-from cogency_tui.providers import failures
 from cogency_tui.providers.base import (
     PLAIN,
     WRITTEN,
@@ -49,6 +48,7 @@ from cogency_tui.providers.gemini_thinking import checks_signatures, generation_
 from cogency_tui.providers.http_provider import EndpointRequests, Opener
 from cogency_tui.providers.http_transport import Timeouts, Wait, with_retries
 from cogency_tui.providers.models import ModelFacts
+from cogency_tui.providers.refused_parameters import RETURNED_REASONING, TIER
 from cogency_tui.providers.surrogates import whole_text
 from cogency_tui.providers.token_counting import RepeatingUsage
 
@@ -91,7 +91,7 @@ class InteractionsWire:
             **_system_field(messages),
             **_tools_field(options.tools),
         }
-        signs = failures.SIGNATURES not in refused
+        signs = RETURNED_REASONING not in refused
         return json.dumps(body | self._input(messages, options, signs)).encode()
 
     def reader(self) -> "InteractionsReader":
@@ -107,7 +107,7 @@ class InteractionsWire:
     def _settings(self, refused: Collection[str], options: Options) -> dict[str, Any]:
         config = generation_config(self._facts, options.effort, refused)
         settings: dict[str, Any] = {"generation_config": config} if config else {}
-        if options.tier and failures.TIER not in refused:
+        if options.tier and TIER not in refused:
             settings["service_tier"] = options.tier
         return settings
 

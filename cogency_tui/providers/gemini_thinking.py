@@ -5,9 +5,9 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from cogency_tui.config.schema import Effort
-from cogency_tui.providers import failures
 from cogency_tui.providers.efforts import effort_word
 from cogency_tui.providers.models import ModelFacts
+from cogency_tui.providers.refused_parameters import EFFORT, THINKING
 
 _BUDGETED = re.compile(r"gemini-2\.5")
 _UNCHECKED = re.compile(r"gemini-[12][.-]")
@@ -23,10 +23,10 @@ def thinking_config(
     model: str, facts: ModelFacts, effort: Effort | None, refused: Collection[str]
 ) -> dict[str, Any]:
     """Return `thinkingConfig` for a request, with summaries where the model reasons."""
-    if failures.THINKING in refused:
+    if THINKING in refused:
         return {}
     config: dict[str, Any] = {}
-    if effort is not None and failures.EFFORT not in refused:
+    if effort is not None and EFFORT not in refused:
         config |= _effort(model, facts, effort)
     if facts.reasoning and config.get("thinkingBudget") != 0:
         config["includeThoughts"] = True
@@ -35,10 +35,10 @@ def thinking_config(
 
 def generation_config(facts: ModelFacts, effort: Effort | None, refused: Collection[str]) -> dict[str, Any]:
     """Return what `generation_config` of an interaction has of thinking, as `thinking_config`."""
-    if failures.THINKING in refused:
+    if THINKING in refused:
         return {}
     config: dict[str, Any] = {}
-    if effort is not None and failures.EFFORT not in refused:
+    if effort is not None and EFFORT not in refused:
         config["thinking_level"] = _level(facts, effort)
     if facts.reasoning:
         config["thinking_summaries"] = "auto"

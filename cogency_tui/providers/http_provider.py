@@ -26,9 +26,9 @@ from cogency_tui.providers.base import (
 )
 from cogency_tui.providers.ending_checks import check_ending
 from cogency_tui.providers.endpoint import Endpoint
-from cogency_tui.providers.failures import EFFORT, THINKING, UnsupportedParameterError
 from cogency_tui.providers.http_transport import HttpTransport, Timeouts, Wait, with_retries
 from cogency_tui.providers.models import ModelFacts
+from cogency_tui.providers.refused_parameters import EFFORT, THINKING, UnsupportedParameterError
 from cogency_tui.providers.surrogates import SurrogateJoiner
 from cogency_tui.providers.token_counting import estimate_tokens, tokens_of
 from cogency_tui.providers.wire_protocol import Finish, Reader, Wire

@@ -17,6 +17,7 @@ from cogency_tui.providers.endpoint import Endpoint
 from cogency_tui.providers.models import ModelFacts
 from cogency_tui.providers.openai_chat_calls import CallJoiner
 from cogency_tui.providers.openai_chat_messages import MessageEncoder
+from cogency_tui.providers.refused_parameters import EFFORT
 from cogency_tui.providers.surrogates import whole_text
 from cogency_tui.providers.wire_protocol import (
     Finish,
@@ -100,7 +101,7 @@ class ChatWire:
             body["tools"] = [_tool(spec) for spec in options.tools]
         body |= self._own_fields(options)
         without = set(refused)
-        if options.effort is not None and failures.EFFORT not in without:
+        if options.effort is not None and EFFORT not in without:
             body |= self._effort(effort_word(self._facts.efforts, options.effort))
         return json.dumps({name: value for name, value in body.items() if name not in without}).encode()
 

@@ -14,10 +14,10 @@ from cogency_tui.protocol.messages import Message
 from cogency_tui.providers.base import PLAIN, Options
 from cogency_tui.providers.efforts import effort_word
 from cogency_tui.providers.endpoint import Endpoint
-from cogency_tui.providers.failures import EFFORT, REASONING_ITEMS
 from cogency_tui.providers.models import ModelFacts
 from cogency_tui.providers.openai_responses_events import LABEL, ResponsesReader
 from cogency_tui.providers.openai_responses_input import function_of, items_of
+from cogency_tui.providers.refused_parameters import EFFORT, RETURNED_REASONING
 from cogency_tui.providers.surrogates import whole_text
 from cogency_tui.providers.wire_protocol import bearer, names_in
 
@@ -63,7 +63,7 @@ class ResponsesWire:
             "tools": [function_of(tool) for tool in options.tools],
         }
         given = {name: value for name, value in optional.items() if value and name not in refused}
-        if REASONING_ITEMS in refused:
+        if RETURNED_REASONING in refused:
             items = [item for item in items if item["type"] != "reasoning"]
         # The input comes last: a longer history begins with the bytes of a shorter one.
         return {"model": self._endpoint.model, "store": False, **given, "input": items}

@@ -27,7 +27,6 @@ from cogency_tui.providers.base import (
 )
 from cogency_tui.providers.ending_checks import check_ending, check_memory
 from cogency_tui.providers.endpoint import Endpoint, read_error
-from cogency_tui.providers.failures import EFFORT, UnsupportedParameterError
 from cogency_tui.providers.http_provider import Opener, effort_refused
 from cogency_tui.providers.http_transport import Timeouts
 from cogency_tui.providers.models import ModelFacts
@@ -35,6 +34,7 @@ from cogency_tui.providers.openai_responses import ResponsesWire
 from cogency_tui.providers.openai_responses_events import LABEL, ResponsesReader
 from cogency_tui.providers.openai_responses_input import items_of
 from cogency_tui.providers.openai_responses_lanes import Lane, Lanes
+from cogency_tui.providers.refused_parameters import EFFORT, UnsupportedParameterError
 from cogency_tui.providers.surrogates import SurrogateJoiner
 from cogency_tui.providers.token_counting import SessionUsage
 from cogency_tui.providers.websocket_transport import Socket, socket_url

@@ -5,13 +5,12 @@ from typing import Any
 
 from cogency_tui.errors import BadRequestError, ModelNotFoundError, SessionLostError, SessionRefusedError
 from cogency_tui.providers.endpoint import Endpoint
-from cogency_tui.providers.failures import (
+from cogency_tui.providers.failures import from_frame, from_status
+from cogency_tui.providers.refused_parameters import (
     EFFORT,
-    RETURNED_THINKING,
+    RETURNED_REASONING,
     THINKING,
     UnsupportedParameterError,
-    from_frame,
-    from_status,
 )
 from tests.cases import cases
 
@@ -45,11 +44,11 @@ def body(message: str, kind: str = "invalid_request_error", **details: Any) -> s
         ('anthropic-version: "2026-10-21" is not a valid version', "anthropic-version"),
         ("Unexpected value(s) `new-2026` for the `anthropic-beta` header.", "anthropic-beta"),
         ("service_tier: Extra inputs are not permitted", "service_tier"),
-        ("messages.1.content.0: Invalid `signature` in `thinking` block", RETURNED_THINKING),
+        ("messages.1.content.0: Invalid `signature` in `thinking` block", RETURNED_REASONING),
         (
             "messages.3.content.16: `thinking` or `redacted_thinking` blocks in the latest assistant message "
             "cannot be modified. These blocks must remain as they were in the original response.",
-            RETURNED_THINKING,
+            RETURNED_REASONING,
         ),
     ],
 )

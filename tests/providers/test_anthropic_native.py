@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from cogency_tui.protocol.messages import Message, Part
-from cogency_tui.providers import failures
 from cogency_tui.providers.anthropic import AnthropicWire
 from cogency_tui.providers.base import PLAIN, CallDelta, Options, ReasoningItem, Usage
 from cogency_tui.providers.endpoint import Endpoint
 from cogency_tui.providers.models import ModelFacts
+from cogency_tui.providers.refused_parameters import RETURNED_REASONING
 from cogency_tui.providers.wire_protocol import Frame
 from tests.cases import cases
 from tests.providers.anthropic_native import (
@@ -147,7 +147,7 @@ def test_thinking_that_nothing_follows_is_left_out() -> None:
 
 
 def test_thinking_that_the_vendor_refused_is_not_returned_again() -> None:
-    body = encoded([ASKED, CALLED, RESULTS], refused=(failures.RETURNED_THINKING,))
+    body = encoded([ASKED, CALLED, RESULTS], refused=(RETURNED_REASONING,))
     assert [block["type"] for block in body["messages"][1]["content"]] == ["text", "tool_use", "tool_use"]
 
 

@@ -23,15 +23,8 @@ from cogency_tui.errors import (
     RateLimitError,
 )
 from cogency_tui.providers.endpoint import Endpoint
-from cogency_tui.providers.failures import (
-    EFFORT,
-    UnsupportedParameterError,
-    from_exception,
-    from_frame,
-    from_status,
-    not_a_stream,
-    retry_after,
-)
+from cogency_tui.providers.failures import from_exception, from_frame, from_status, not_a_stream, retry_after
+from cogency_tui.providers.refused_parameters import EFFORT, UnsupportedParameterError
 from tests.cases import cases
 
 KEY = "sk-very-secret"

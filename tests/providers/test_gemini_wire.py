@@ -21,19 +21,19 @@ from cogency_tui.protocol.messages import Message
 from cogency_tui.providers import failures
 from cogency_tui.providers.base import Usage
 from cogency_tui.providers.endpoint import Endpoint
-from cogency_tui.providers.failures import (
-    CALL_IDS,
-    EFFORT,
-    SIGNATURES,
-    THINKING,
-    TIER,
-    UnsupportedParameterError,
-)
 from cogency_tui.providers.gemini import GeminiWire
 from cogency_tui.providers.gemini_interactions import InteractionsWire
 from cogency_tui.providers.gemini_interactions_reader import InteractionsReader
 from cogency_tui.providers.gemini_live import live_url
 from cogency_tui.providers.models import ModelFacts
+from cogency_tui.providers.refused_parameters import (
+    CALL_IDS,
+    EFFORT,
+    RETURNED_REASONING,
+    THINKING,
+    TIER,
+    UnsupportedParameterError,
+)
 from tests.cases import cases
 from tests.peers.gemini import error_body, exhausted
 
@@ -320,9 +320,9 @@ def test_a_model_that_does_not_think_can_do_without(words: str) -> None:
         ("The thinking budget 0 is invalid. Please choose a value between 128 and 32768.", EFFORT),
         ('Invalid JSON payload received. Unknown name "serviceTier": Cannot find field.', TIER),
         ("Unknown parameter 'service_tier'.", TIER),
-        ("Corrupted thought signature.", SIGNATURES),
-        ("Invalid thought_signature in content 3.", SIGNATURES),
-        ("Unable to submit request because Thought signature is not valid..", SIGNATURES),
+        ("Corrupted thought signature.", RETURNED_REASONING),
+        ("Invalid thought_signature in content 3.", RETURNED_REASONING),
+        ("Unable to submit request because Thought signature is not valid..", RETURNED_REASONING),
         ("Unknown name \"id\" at 'contents[1].parts[0].function_call': Cannot find field.", CALL_IDS),
     ],
 )

@@ -23,10 +23,10 @@ from cogency_tui.errors import (
 from cogency_tui.protocol.messages import Message, Part, ToolSpec, parts_of
 from cogency_tui.providers.base import PLAIN, CallDelta, Options, ReasoningItem, Usage
 from cogency_tui.providers.endpoint import Endpoint
-from cogency_tui.providers.failures import UnsupportedParameterError
 from cogency_tui.providers.models import ModelFacts
 from cogency_tui.providers.openai_responses import ResponsesWire
 from cogency_tui.providers.openai_responses_events import ResponsesReader
+from cogency_tui.providers.refused_parameters import UnsupportedParameterError
 from cogency_tui.providers.wire_protocol import Frame
 from tests.cases import cases
 from tests.peers.responses_params import check_params
