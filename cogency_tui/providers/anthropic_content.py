@@ -4,15 +4,19 @@ The vendor's cache works on prefixes of blocks. So each message becomes blocks t
 were sent: the blocks of a longer history begin with those of a shorter one.
 """
 
-import base64
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias, cast
-
-import msgspec
+from typing import Any, Literal, TypeAlias
 
 from cogency_tui.protocol.messages import CallPart, ImagePart, Message, Part, ResultPart, parts_of
 from cogency_tui.providers.base import Options
+from cogency_tui.providers.message_parts import (
+    arguments_of,
+    call_as_text,
+    image_as_text,
+    image_data,
+    result_as_text,
+)
 from cogency_tui.providers.surrogates import whole_text
 
 Block: TypeAlias = dict[str, Any]
@@ -87,9 +91,9 @@ class Arrangement:
         if part["type"] == "reasoning":
             return part["item"] if self.thinks else None
         if part["type"] == "call":
-            return _call(part) if self.options.tools else text_block(_call_text(part))
+            return _call(part) if self.options.tools else text_block(call_as_text(part))
         if part["type"] == "result":
-            return _result(part) if self._is_open(part["id"]) else text_block(_result_text(part))
+            return _result(part) if self._is_open(part["id"]) else text_block(result_as_text(part))
         return self._image(part, role)
 
     def _is_open(self, call: str) -> bool:
@@ -102,8 +106,8 @@ class Arrangement:
     def _image(self, image: ImagePart, role: str) -> Block:
         read, kind = self.options.read_image, image["media_type"]
         if read is None or role != "user" or kind not in _IMAGES:
-            return text_block(f"[image {kind} {image['width']}×{image['height']}]")
-        data = base64.b64encode(read(image["digest"])).decode("ascii")
+            return text_block(image_as_text(image))
+        data = image_data(image, read)
         return {"type": "image", "source": {"type": "base64", "media_type": kind, "data": data}}
 
 
@@ -127,18 +131,8 @@ def _call(call: CallPart) -> Block:
         "type": "tool_use",
         "id": call["id"],
         "name": call["name"],
-        "input": _input(call["arguments"]),
+        "input": arguments_of(call),
     }
-
-
-def _input(arguments: str) -> dict[str, Any]:
-    """Parse the arguments of a call. The vendor accepts an object only, so others are put into one."""
-    arguments = whole_text(arguments)
-    try:
-        value: object = msgspec.json.decode(arguments.strip() or "{}")
-    except (ValueError, RecursionError):
-        value = None
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {"malformed": arguments}
 
 
 def _result(result: ResultPart) -> Block:
@@ -148,15 +142,6 @@ def _result(result: ResultPart) -> Block:
     if result["error"]:
         block["is_error"] = True
     return block
-
-
-def _call_text(call: CallPart) -> str:
-    return f"[call of {call['name']}: {whole_text(call['arguments']) or '{}'}]"
-
-
-def _result_text(result: ResultPart) -> str:
-    failed = ", failed" if result["error"] else ""
-    return f"[result of {result['name']}{failed}]\n{whole_text(result['text'])}"
 
 
 def mark(block: Block) -> None:

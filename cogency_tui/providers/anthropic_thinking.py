@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from cogency_tui.config.schema import EFFORTS, Effort
+from cogency_tui.config.schema import Effort
+from cogency_tui.providers.efforts import effort_word
 from cogency_tui.providers.models import ModelFacts
 
 _BUDGETED = re.compile(r"claude-(?:3|[a-z]+-4(?!-[6-9](?!\d)))")
@@ -80,13 +81,3 @@ class Thinking:
     @property
     def _is_budgeted(self) -> bool:
         return _BUDGETED.search(self.model) is not None
-
-
-def effort_word(efforts: Mapping[Effort, str], effort: Effort) -> str:
-    """Return the vendor's word for an effort, or for the nearest lower one that the model has, else for its
-    lowest. Where nothing is known about the model, the words are the same."""
-    if not efforts:
-        return effort
-    words = [efforts.get(level, "") for level in EFFORTS]
-    lower = [word for word in words[: EFFORTS.index(effort) + 1] if word]
-    return lower[-1] if lower else next(word for word in words if word)

@@ -11,17 +11,21 @@ its call, or directly after its text, of which `length` characters have it:
 The steps of Interactions are understood too, because both have the history of one conversation.
 """
 
-import base64
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import Any, TypeAlias, cast
-
-import msgspec
+from typing import Any, TypeAlias
 
 from cogency_tui.protocol.messages import CallPart, ImagePart, Message, Part, ToolSpec, parts_of
 from cogency_tui.providers.base import PLAIN, Options
+from cogency_tui.providers.message_parts import (
+    arguments_of,
+    call_as_text,
+    image_as_text,
+    image_data,
+    result_as_text,
+)
 from cogency_tui.providers.surrogates import whole_text
 from cogency_tui.providers.wire_protocol import count_of, table, text_of
 
@@ -88,16 +92,6 @@ def without_ids(turns: list[JsonObject]) -> list[JsonObject]:
     return turns
 
 
-def arguments_of(call: CallPart) -> JsonObject:
-    """Parse the arguments of a call. The vendor takes an object only, so others are put into one."""
-    text = whole_text(call["arguments"])
-    try:
-        value: object = msgspec.json.decode(text.strip() or "{}")
-    except (ValueError, RecursionError):
-        value = None
-    return cast("JsonObject", value) if isinstance(value, dict) else {"malformed": text}
-
-
 def arguments_text(arguments: JsonObject) -> str:
     """Render the arguments of a call as JSON text; empty where it has none."""
     return json.dumps(arguments, ensure_ascii=False) if arguments else ""
@@ -108,23 +102,26 @@ def tool_name(name: object) -> str:
     return text_of(name).removeprefix("default_api:")
 
 
-def image_data(image: ImagePart, options: Options) -> str:
+def sendable_image(image: ImagePart, options: Options) -> str:
     """Return the content of an image in base64; empty where it cannot be sent."""
     if options.read_image is None or image["media_type"] not in IMAGES:
         return ""
-    return base64.b64encode(options.read_image(image["digest"])).decode("ascii")
+    return image_data(image, options.read_image)
 
 
 def part_text(part: Part) -> str:
     """Return a part as text, for a request that cannot have it as it is."""
-    if part["type"] == "call":
-        return f"[call of {part['name']}: {whole_text(part['arguments']) or '{}'}]"
-    if part["type"] == "result":
-        failed = ", failed" if part["error"] else ""
-        return f"[result of {part['name']}{failed}]\n{whole_text(part['text'])}"
-    if part["type"] == "image":
-        return f"[image {part['media_type']} {part['width']}×{part['height']}]"
-    return whole_text(part["text"]) if part["type"] == "text" else ""
+    match part["type"]:
+        case "call":
+            return call_as_text(part)
+        case "result":
+            return result_as_text(part)
+        case "image":
+            return image_as_text(part)
+        case "text":
+            return whole_text(part["text"])
+        case "reasoning":
+            return ""
 
 
 def results_first(parts: Sequence[Part]) -> list[Part]:
@@ -216,7 +213,7 @@ def _user_part(part: Part, options: Options, called: Collection[str]) -> JsonObj
     if part["type"] == "result" and part["id"] in called:
         response = {"error" if part["error"] else "output": whole_text(part["text"])}
         return {"functionResponse": {"id": part["id"], "name": part["name"], "response": response}}
-    if part["type"] == "image" and (data := image_data(part, options)):
+    if part["type"] == "image" and (data := sendable_image(part, options)):
         return {"inlineData": {"mimeType": part["media_type"], "data": data}}
     return {"text": part_text(part)}
 

@@ -14,11 +14,11 @@ from cogency_tui.protocol.messages import CallPart, Message, Part, ResultPart, p
 from cogency_tui.providers.base import PLAIN, Options
 from cogency_tui.providers.gemini_content import (
     UNCHECKED,
-    arguments_of,
-    image_data,
     part_text,
     results_first,
+    sendable_image,
 )
+from cogency_tui.providers.message_parts import arguments_of
 from cogency_tui.providers.surrogates import whole_text
 from cogency_tui.providers.wire_protocol import text_of
 
@@ -87,7 +87,7 @@ class _Converter:
         return [{"type": kind, "content": contents}] if contents else []
 
     def _piece(self, part: Part, *, images: bool) -> Step | None:
-        if part["type"] == "image" and images and (data := image_data(part, self.options)):
+        if part["type"] == "image" and images and (data := sendable_image(part, self.options)):
             return {"type": "image", "data": data, "mime_type": part["media_type"]}
         text = part_text(part)
         return {"type": "text", "text": text} if text else None

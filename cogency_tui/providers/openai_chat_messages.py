@@ -5,15 +5,14 @@ before the text and the images of their message. A server may parse the argument
 object goes as one.
 """
 
-import base64
-import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from cogency_tui.protocol.messages import CallPart, ImagePart, Message, Part, ResultPart, parts_of
+from cogency_tui.protocol.messages import CallPart, Message, Part, ResultPart, parts_of
 from cogency_tui.providers.base import Options
+from cogency_tui.providers.message_parts import arguments_text, image_as_text, image_url
 from cogency_tui.providers.openai_chat_calls import EXTRA
 from cogency_tui.providers.surrogates import whole_text
 
@@ -69,7 +68,7 @@ class MessageEncoder:
                 extra = {}
 
     def _call(self, part: CallPart) -> dict[str, Any]:
-        function = {"name": part["name"], "arguments": _arguments(part["arguments"])}
+        function = {"name": part["name"], "arguments": arguments_text(part)}
         return {"id": self._id(part["id"]), "type": "function", "function": function}
 
     def _reasoned(self, parts: Sequence[Part], *, has_calls: bool) -> dict[str, Any]:
@@ -121,18 +120,6 @@ def _bridged(encoded: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         previous = message["role"]
 
 
-def _arguments(written: str) -> str:
-    """Return the arguments of a call as JSON text of an object."""
-    text = whole_text(written)
-    if not text.strip():
-        return "{}"
-    try:
-        is_object = isinstance(json.loads(text), dict)
-    except (ValueError, RecursionError):
-        is_object = False
-    return text if is_object else json.dumps({"malformed": text}, ensure_ascii=False)
-
-
 def _content(
     parts: Sequence[Part], read_image: Callable[[str], bytes] | None
 ) -> str | Sequence[Mapping[str, Any]]:
@@ -145,17 +132,11 @@ def _content(
 def _part(part: Part, read_image: Callable[[str], bytes]) -> dict[str, Any]:
     if part["type"] != "image":
         return {"type": "text", "text": _text(part)}
-    data = base64.b64encode(read_image(part["digest"])).decode("ascii")
-    return {"type": "image_url", "image_url": {"url": f"data:{part['media_type']};base64,{data}"}}
+    return {"type": "image_url", "image_url": {"url": image_url(part, read_image)}}
 
 
 def _text(part: Part) -> str:
     """Return the text of a part; an image is described."""
     if part["type"] == "image":
-        return described(part)
+        return image_as_text(part)
     return whole_text(cast("str", part.get("text", "")))
-
-
-def described(image: ImagePart) -> str:
-    """Return the text for an image that cannot be sent."""
-    return f"[image {image['media_type']} {image['width']}×{image['height']}]"

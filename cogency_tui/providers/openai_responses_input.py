@@ -8,12 +8,11 @@ Models label each message of theirs as a remark or as the final answer, and do w
 come back. A label is stored as an item of reasoning before its text.
 """
 
-import json
-from base64 import b64encode
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from cogency_tui.protocol.messages import CallPart, ImagePart, Message, Part, ResultPart, ToolSpec
+from cogency_tui.providers.message_parts import arguments_text, image_as_text, image_url
 from cogency_tui.providers.surrogates import whole_text
 
 Item: TypeAlias = dict[str, Any]
@@ -80,25 +79,18 @@ def _answer_item(part: Part) -> Item | None:
         case "reasoning":
             return part["item"] if part["item"].get("type") in {"reasoning", _LABEL} else None
         case "image":
-            return _text_item("assistant", _stand_in(part))
+            return _text_item("assistant", image_as_text(part))
         case "result":
             return _output(part)
 
 
 def _call(part: CallPart) -> Item:
-    arguments = _arguments(whole_text(part["arguments"]))
-    return {"type": "function_call", "call_id": part["id"], "name": part["name"], "arguments": arguments}
-
-
-def _arguments(text: str) -> str:
-    """Return arguments as a JSON object: chat templates of local servers fail on anything else."""
-    if not text.strip():
-        return "{}"
-    try:
-        parsed = json.loads(text)
-    except (ValueError, RecursionError):
-        parsed = None
-    return text if isinstance(parsed, dict) else json.dumps({"malformed": text})
+    return {
+        "type": "function_call",
+        "call_id": part["id"],
+        "name": part["name"],
+        "arguments": arguments_text(part),
+    }
 
 
 def _output(part: ResultPart) -> Item:
@@ -116,13 +108,8 @@ def _contents(part: Part, read_image: ReadImage | None) -> list[dict[str, Any]]:
 
 def _image(part: ImagePart, read_image: ReadImage | None) -> dict[str, Any]:
     if read_image is None:
-        return _text("user", _stand_in(part))
-    data = b64encode(read_image(part["digest"])).decode()
-    return {"type": "input_image", "detail": "auto", "image_url": f"data:{part['media_type']};base64,{data}"}
-
-
-def _stand_in(part: ImagePart) -> str:
-    return f"[image {part['media_type']} {part['width']}×{part['height']}]"
+        return _text("user", image_as_text(part))
+    return {"type": "input_image", "detail": "auto", "image_url": image_url(part, read_image)}
 
 
 def _text_item(role: str, text: str) -> Item:
