@@ -7,6 +7,8 @@ import json
 from collections.abc import Callable
 from typing import Any, cast
 
+import msgspec
+
 from cogency_tui.protocol.messages import CallPart, ImagePart, ResultPart
 from cogency_tui.providers.surrogates import whole_text
 
@@ -15,7 +17,7 @@ def arguments_of(call: CallPart) -> dict[str, Any]:
     """Parse the arguments of a call. Vendors accept an object only, so other text is put into one."""
     text = whole_text(call["arguments"])
     try:
-        value: object = json.loads(text.strip() or "{}")
+        value: object = msgspec.json.decode(text.strip() or "{}")
     except (ValueError, RecursionError):
         value = None
     return cast("dict[str, Any]", value) if isinstance(value, dict) else {"malformed": text}
