@@ -35,7 +35,7 @@ from cogency_tui.protocol.events import (
 )
 from cogency_tui.protocol.messages import AnswerItem
 from cogency_tui.protocol.native_dialect import NativeParser
-from cogency_tui.protocol.stray_calls import Slip, find_slip
+from cogency_tui.protocol.stray_calls import Slip, find_slip, native_slip
 from cogency_tui.protocol.taint_sources import Sources
 from cogency_tui.protocol.transcript import as_tool_call, call_record
 from cogency_tui.providers.base import (
@@ -50,6 +50,9 @@ from cogency_tui.providers.base import (
 
 MOST_WRITTEN_CALLS = 1000
 """Calls of one answer; the scheduler runs some of these, and answers the others with the reason."""
+
+_LONGEST_STRAY = 2000
+"""Characters that are reported of the name or the arguments of a call that nothing runs."""
 
 MOST_UNITS = 5000
 """Thoughts, texts, calls and errors of one answer."""
@@ -163,6 +166,8 @@ class Cycle:
         self._written = 0
         self._called = 0
         self._malformed_calls = 0
+        self._stray: dict[int, list[str]] = {}
+        """Name and arguments of native calls where these are not offered."""
         self._leaked = False
         self._unit = ""
         self._closed = False
@@ -277,6 +282,8 @@ class Cycle:
         elif ends and not calls and (slip := await self._slip()):
             self._leaked = slip.leaked
             payload: ErrorPayload = {"error": slip.problem, "call": new_id(), "tool": "execute"}
+            if self._stray:
+                payload["raw"] = self._stray_text()
             await self._recorder.emit({"type": "error", "timestamp": self._clock(), "payload": payload})
             await self._refuse(payload, slip.cure)
 
@@ -294,6 +301,8 @@ class Cycle:
     async def _slip(self) -> Slip | None:
         """The slip because of which an answer without calls does not end the turn, if there is one."""
         units = self._all_units()
+        if self._stray:
+            return native_slip([name for name, _arguments in self._stray.values()], self._dialect)
         if self._parser.answered and self._generation is not None and not self._streams:
             await self._generation.settle()
             line = (self._parser.rest + self._generation.trailing).partition("\n")[0]
@@ -307,6 +316,10 @@ class Cycle:
         if slip is None and spoke and self._parser.unclosed and units[-1]["type"] == "think":
             return _UNCLOSED
         return slip
+
+    def _stray_text(self) -> str:
+        """The native calls of an answer in a dialect that is text, as the history shows them."""
+        return "\n".join(f"{name}({arguments})" for name, arguments in self._stray.values())
 
     def _all_units(self) -> "list[ThinkEvent | RespondEvent]":
         """The complete units, other than calls, that the model has written."""
@@ -445,10 +458,13 @@ class Cycle:
             await self._report(chunk)
 
     def _take_call(self, piece: CallDelta) -> None:
-        if self._native is None:
-            # The request had no tools: a call of the provider's own.
-            return
         self._reasoning.begin_unit("think")
+        if self._native is None:
+            # Some models make native calls although the request had no tools.
+            written = self._stray.setdefault(piece.index, ["", ""])
+            written[0] = (written[0] or piece.name)[:_LONGEST_STRAY]
+            written[1] = (written[1] + piece.arguments)[:_LONGEST_STRAY]
+            return
         self._note(
             self._native.call(
                 piece.index,

@@ -51,6 +51,16 @@ def find_slip(
     return replace(_slip_in_answer(call, dialect), leaked=call.dialect is None)
 
 
+def native_slip(names: Sequence[str], dialect: Dialect) -> Slip:
+    """Return the slip in an answer with native calls of these tools, where calls are text."""
+    called = ", ".join(dict.fromkeys(filter(None, names))) or "a tool"
+    return Slip(
+        f"You called {called} by the tool calls of the API, which are not offered here, so nothing ran.",
+        f"Write the call {_FORMS[dialect]}.",
+        leaked=True,
+    )
+
+
 # Syntaxes
 
 _NAMESPACE = r"(?:[\w.-]{1,40}:|[｜|]DSML[｜|])?"

@@ -163,6 +163,21 @@ async def test_a_call_written_as_text_is_reported_and_the_turn_goes_on(make_agen
     assert kinds(provider.sent[1][-1]) == ["text"]
 
 
+@pytest.mark.parametrize("mode", ["resume", "replay"])
+async def test_native_calls_that_were_not_offered_are_reported_and_shown_in_the_history(
+    make_agent: MakeAgent, mode: Mode
+) -> None:
+    provider = ScriptedProvider([TextDelta("Let me look."), *THREE[3:]], READ, "Done.")
+    events = await turn(make_agent(llm=provider, mode=mode, dialect="xml"))
+    assert [each["tool"] for each in results(events)] == ["execute", "read"]
+    assert "You called read, list, find by the tool calls of the API" in provider.sent[1][-1]["content"]
+    assert "as an <execute> block" in provider.sent[1][-1]["content"]
+    if mode == "replay":
+        assert provider.sent[1][-2]["content"].startswith('Let me look.\n\nread({"file": "greet.py"})')
+    steps = [each["step"] for each in events if each["type"] == "metric"]
+    assert [each.get("leaked", 0) for each in steps] == [1, 0, 0]
+
+
 async def test_a_turn_that_changes_its_dialect_in_the_middle_goes_on(make_agent: MakeAgent) -> None:
     provider = native(THREE, READ, "Done.")
     agent = make_agent(llm=provider, mode="replay", dialect="native")
