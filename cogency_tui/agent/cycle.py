@@ -35,7 +35,7 @@ from cogency_tui.protocol.events import (
 )
 from cogency_tui.protocol.messages import AnswerItem
 from cogency_tui.protocol.native_dialect import NativeParser
-from cogency_tui.protocol.stray_calls import Slip, find_slip, native_slip
+from cogency_tui.protocol.stray_calls import Slip, announced_slip, find_slip, native_slip
 from cogency_tui.protocol.taint_sources import Sources
 from cogency_tui.protocol.transcript import as_tool_call, call_record
 from cogency_tui.providers.base import (
@@ -312,6 +312,8 @@ class Cycle:
                 # The model ended the turn explicitly, with nothing to add.
                 return None
         slip = find_slip(units, self._dialect, self._tools)
+        if slip is None and not self._parser.answered:
+            slip = announced_slip(units, self._dialect)
         spoke = any(unit["type"] == "respond" for unit in units)
         if slip is None and spoke and self._parser.unclosed and units[-1]["type"] == "think":
             return _UNCLOSED

@@ -114,8 +114,6 @@ elsewhere put them in backticks. One <response>…</response> ends the turn, wha
 beside it: write it when the results show that the work is done."""
 
 _NATIVE = """\
-Protocol: native
-
 Call tools with the tool calls of the API, never as text: calls in text do not run. The calls of one answer
 run at the same time, but in order where they touch the same file, and shell waits for the writes before it:
 several edits and the tests that check them belong in one answer. A call that needs to see an earlier result

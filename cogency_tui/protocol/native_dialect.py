@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from cogency_tui.protocol.event_emitter import CallReader, Clock, JsonError, NewId, OpenBlock, element_problem
+from cogency_tui.protocol.event_emitter import CallReader, Clock, JsonError, NewId, OpenBlock
 from cogency_tui.protocol.events import CallEvent, Event, ResultEvent
 from cogency_tui.protocol.json_object import MAX_DEPTH
 from cogency_tui.protocol.messages import AnswerItems, CallPart, Message, Part, ResultPart, TextPart
@@ -27,7 +27,8 @@ from cogency_tui.protocol.transcript import (
 
 _OPENING = ("<think>",)
 _LONGEST_NAME = 64
-_CURE = "Make this call again, its arguments one strict JSON object. The other calls of the answer ran."
+_CURE = "Make this call again, with its arguments as one strict JSON object; it held back no other call."
+_NAMELESS = "Make this call again, with the name of a tool."
 
 
 class NativeParser(TagMachine):
@@ -74,7 +75,7 @@ class NativeParser(TagMachine):
         self._emitter.malformed(
             {
                 "error": call.problem,
-                "hint": _CURE,
+                "hint": call.cure,
                 "call": call.id,
                 "tool": call.name,
                 "raw": call.raw,
@@ -97,6 +98,7 @@ class _OpenCall:
     def __init__(self, reader: CallReader, name: str, limit: int) -> None:
         self.name = name or "call"
         self.problem = "" if name else "A call has no name"
+        self.cure = _CURE if name else _NAMELESS
         self._reader = reader
         self._block = OpenBlock(limit, _before_arguments(self.name))
         reader.feed(_before_arguments(self.name), 0)
@@ -136,7 +138,15 @@ class _OpenCall:
         if self._block.is_empty:
             self.feed("{}")
         self.problem = self.problem or self._problem_at_end()
-        return None if self.problem else self._reader.written(f"{self.raw}}}")
+        if self.problem:
+            return None
+        given: object = self._reader.value["args"]
+        if isinstance(args := _object_in(given), dict) and args is not given:
+            return {"name": self.name, "args": args}, ""
+        if not isinstance(given, dict):
+            self.problem = f"The arguments of {self.name} are {_kind_of(given)}, not an object"
+            return None
+        return self._reader.written(f"{self.raw}}}")
 
     def _problem_at_end(self) -> str:
         place = self._block.place()
@@ -146,8 +156,26 @@ class _OpenCall:
             return f"The arguments of {self.name} end too early, at {place}"
         if not self._reader.done:
             return f"The arguments of {self.name} end too early, at {place}"
-        problem = element_problem(self._reader.value)
-        return f"The call of {self.name} {problem}" if problem else ""
+        others = self._reader.value.keys() - {"name", "args"}
+        return f"The arguments of {self.name} are followed by other text" if others else ""
+
+
+def _object_in(given: object) -> object:
+    """Return the arguments that a model meant: it may encode them twice, or write null for none."""
+    if given is None:
+        return {}
+    if not isinstance(given, str):
+        return given
+    try:
+        return json.loads(given.strip() or "{}")
+    except (ValueError, RecursionError):
+        return given
+
+
+def _kind_of(value: object) -> str:
+    if isinstance(value, str):
+        return "a string"
+    return "a list" if isinstance(value, list) else "a plain value"
 
 
 def _before_arguments(name: str) -> str:
@@ -175,7 +203,7 @@ class NativeWriter:
             content = record["content"]
             text = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
             if answered.call is None and not _is_native(answered.result):
-                others.append(_text(f"[engine] {record['tool']}: {text}"))
+                others.append(_text(f"[engine] {text}"))
             else:
                 parts.append(_result(answered, items, text))
         images = [part for answered in results for part in image_parts(answered.result["payload"])]

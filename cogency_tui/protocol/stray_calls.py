@@ -61,6 +61,17 @@ def native_slip(names: Sequence[str], dialect: Dialect) -> Slip:
     )
 
 
+def announced_slip(units: Sequence[ThinkEvent | RespondEvent], dialect: Dialect) -> Slip | None:
+    """Return the slip in an answer without a call that ends with a colon: it announces what is missing."""
+    last = units[-1] if units else None
+    if last is None or last["type"] != "respond" or not last["content"].endswith((":", "：")):
+        return None
+    return Slip(
+        "Your answer ends with a colon: it announces something, and nothing follows.",
+        f"Write the call {_FORMS[dialect]}. If you are done, finish the answer.",
+    )
+
+
 # Syntaxes
 
 _NAMESPACE = r"(?:[\w.-]{1,40}:|[｜|]DSML[｜|])?"

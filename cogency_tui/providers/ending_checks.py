@@ -15,7 +15,7 @@ _TAIL = 40
 
 def check_ending(endpoint: Endpoint, finish: Finish, *, wrote: bool, reasoned: bool = False) -> None:
     """Raise for an end that the answer, which `wrote` text or a call, does not show. Call it after yielding
-    the usage. The agent handles a model that only `reasoned` and stopped.
+    the usage. The agent handles a model that stopped with nothing, or that only `reasoned`.
 
     Raises:
         BadRequestError: a filter cut the answer off.
@@ -31,7 +31,8 @@ def check_ending(endpoint: Endpoint, finish: Finish, *, wrote: bool, reasoned: b
             f"{name} reached its output token limit before it wrote any text.",
             "Raise the server's output token limit, or choose another model.",
         )
-    if not reasoned:
+    # A model that stopped with nothing written is told so by the agent.
+    if not reasoned and finish != "stop":
         raise ProviderProtocolError(
             f"{name} returned an empty response.", "Try again, or choose another model."
         )

@@ -54,7 +54,7 @@ class Edit:
     kind: ToolKind = "edit"
     description = (
         "Replace text in a file; the result is the diff. old must occur exactly once (or use all=true): add "
-        "surrounding lines until it does. Several edits and a test run after them may share one block."
+        "surrounding lines until it does. Several edits and a test run after them may share one message."
     )
     args = EditArgs
     aliases = Aliases(

@@ -152,7 +152,7 @@ class Registry:
         """Return a tool, and the spellings of its arguments under this name."""
         if tool := self._tools.get(name) or self._by_spec_name.get(name):
             return tool, PLAIN
-        if found := self._others.get(_folded(name)):
+        if found := self._others.get(_folded(_bare(name))):
             return found
         if own_tool(name) == Search.name and not installed():
             raise missing()
@@ -236,6 +236,16 @@ _OWN: Mapping[str, tuple[type[msgspec.Struct], Aliases]] = {
     tool.name: (tool.args, tool.aliases) for tool in OWN_TOOLS
 }
 _TALLIED: Mapping[str, Tallied] = {tool.name: tool for tool in OWN_TOOLS if isinstance(tool, Tallied)}
+
+
+_NAMESPACES = ("functions.", "functions:", "default_api.", "default_api:", "tools.")
+"""Prefixes that models put before the name of a tool of theirs."""
+
+
+def _bare(name: str) -> str:
+    """Drop a vendor's namespace, and white space, from the name of a tool."""
+    name = name.strip()
+    return next((name.removeprefix(each) for each in _NAMESPACES if name.startswith(each)), name)
 
 
 def _folded(name: str) -> str:

@@ -93,12 +93,12 @@ class Workspace:
         if any(asked.is_relative_to(top) for top in (*self._roots, *self._spellings)):
             raise WorkspaceError(
                 f"{shown(given)} leads through a symbolic link to {shown(str(path))}, outside the project.",
-                "If that is intended, use its full path; the user will be asked.",
+                "If that is intended, use its full path, which needs the user's approval.",
             )
         if not os.path.isabs(expanded):  # noqa: PTH117 (as text)
             raise WorkspaceError(
                 f"{shown(given)} is outside the project.",
-                f"Stay inside, or use the full path {shown(str(path))}; the user will be asked.",
+                f"Stay inside, or use the full path {shown(str(path))}, which needs the user's approval.",
             )
         return Location(path, shown(str(path)), False, asked)
 

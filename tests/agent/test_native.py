@@ -64,7 +64,7 @@ async def test_three_parallel_calls_run_once_each_and_their_results_go_back_in_o
     ]
     first = provider.options[0]
     assert {tool["name"] for tool in first.tools} >= {"read", "edit", "shell"}
-    assert "Protocol: native" in (provider.seeds or provider.sent)[0][0]["content"]
+    assert "Call tools with the tool calls of the API" in (provider.seeds or provider.sent)[0][0]["content"]
 
 
 async def test_the_next_request_has_the_answer_as_the_model_wrote_it(make_agent: MakeAgent) -> None:
@@ -161,6 +161,16 @@ async def test_a_call_written_as_text_is_reported_and_the_turn_goes_on(make_agen
     assert [each["tool"] for each in results(events)] == ["execute", "read", "list", "find"]
     assert "as a tool call of the API" in provider.sent[1][-1]["content"]
     assert kinds(provider.sent[1][-1]) == ["text"]
+
+
+async def test_an_announcement_that_nothing_follows_and_an_empty_answer_do_not_end_the_turn(
+    make_agent: MakeAgent,
+) -> None:
+    provider = native("I add the import now:", [Usage(1, 1)], THREE, "Done.")
+    events = await turn(make_agent(llm=provider, mode="replay", dialect="native"))
+    assert [each["tool"] for each in results(events)] == ["execute", "execute", "read", "list", "find"]
+    assert "ends with a colon" in provider.sent[1][-1]["content"]
+    assert "You wrote nothing" in provider.sent[2][-1]["content"]
 
 
 @pytest.mark.parametrize("mode", ["resume", "replay"])

@@ -92,8 +92,9 @@ def test_interleaved_pieces_belong_to_their_calls() -> None:
         ('{"file": "a",}', "Invalid JSON in the arguments of read at line 1, column 14"),
         ('{"file": "a"', "The arguments of read end too early"),
         ('{"file": "a"}}', "The arguments of read are followed by other text"),
-        ('{"file": "a"}, "x": 1', 'The call of read has the unknown key "x"'),
-        ('["a"]', 'The call of read has "args" that are not an object'),
+        ('{"file": "a"}, "x": 1', "The arguments of read are followed by other text"),
+        ('["a"]', "The arguments of read are a list, not an object"),
+        ('"a.py"', "The arguments of read are a string, not an object"),
         ("read a.py", "Invalid JSON in the arguments of read"),
         ('{"file": NaN}', "Invalid JSON in the arguments of read"),
     ],
@@ -105,6 +106,25 @@ def test_malformed_arguments_are_reported_and_hold_back_no_other_call(arguments:
     assert words.startswith(problem)
     assert call == ("call", {"name": "list", "args": {}})
     assert boundary == ("execute", None)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "meant"),
+    [("null", {}), ('"{\\"file\\": \\"a\\"}"', {"file": "a"}), ('""', {}), ("  ", {})],
+)
+def test_arguments_that_can_mean_one_thing_only_are_taken(arguments: str, meant: dict[str, str]) -> None:
+    [call, _execute] = units(read((0, "read", arguments, True)))
+    assert call["type"] == "call"
+    assert json.loads(call["content"]) == {"name": "read", "args": meant}
+    [answer, *_] = render([{**call, "cycle": "1"}], "native")
+    assert [json.loads(part["arguments"]) for part in parts(answer) if part["type"] == "call"] == [meant]
+
+
+def test_a_call_without_a_name_says_that_the_name_is_missing() -> None:
+    [error, _execute] = units(read((0, "", "{}", True)))
+    assert error["type"] == "error"
+    assert error["payload"]["error"] == "A call has no name"
+    assert "the name of a tool" in error["payload"].get("hint", "")
 
 
 def test_a_raw_newline_in_a_string_stands_for_itself() -> None:
@@ -231,7 +251,7 @@ def test_a_malformed_block_of_another_dialect_is_text_and_so_is_its_result() -> 
     failed["cycle"] = "1"
     answer, results = render([failed], "native")
     assert parts(answer) == [{"type": "text", "text": "<execute>[nonsense]</execute>"}]
-    assert parts(results) == [{"type": "text", "text": "[engine] execute: out"}]
+    assert parts(results) == [{"type": "text", "text": "[engine] out"}]
 
 
 def test_a_native_history_is_text_in_the_other_dialects() -> None:

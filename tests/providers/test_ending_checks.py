@@ -25,7 +25,6 @@ def test_an_answer_with_text_ends_well(finish: Finish) -> None:
         ("filter", True, BadRequestError, "filter of openai"),
         ("filter", False, BadRequestError, "filter of openai"),
         ("length", False, ProviderProtocolError, "reached its output token limit"),
-        ("stop", False, ProviderProtocolError, "empty response"),
         ("", False, ProviderProtocolError, "empty response"),
     ],
 )
