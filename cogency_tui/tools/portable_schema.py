@@ -369,7 +369,9 @@ def _annotated(node: dict[str, Any], part: Part) -> dict[str, Any]:
     """Add the description and the default to what a part allows."""
     meaning = short_line(part.get("description"))
     remarks = "; ".join(_remarks(part))
-    text = " ".join(filter(None, (meaning, f"({remarks})" if remarks else "")))
+    # The only alternative has remarks of its own.
+    own = node.pop("description", "")
+    text = " ".join(filter(None, (meaning, own, f"({remarks})" if remarks else "")))
     head = {"type": node["type"]} if "type" in node else {}
     default = part.get("default")
     return {

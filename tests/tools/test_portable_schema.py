@@ -8,6 +8,8 @@ from google.genai import types as gemini
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cogency_tui.tools.argument_schema import json_schema
+from cogency_tui.tools.find import FindArgs
 from cogency_tui.tools.mcp.mcp_tool import Schema
 from cogency_tui.tools.portable_schema import LARGEST, portable
 from tests.cases import cases
@@ -325,3 +327,9 @@ def test_value_that_the_schema_allows_is_allowed_by_its_portable_form(
     value = data.draw(values(found) | st.fixed_dictionaries({"p": ANY}))
     if allows(schema, value):
         assert allows(found, value)
+
+
+def test_the_meaning_of_an_optional_argument_stays_beside_its_remarks() -> None:
+    content = json_schema(FindArgs)["properties"]["content"]
+    assert content["description"].startswith("Python regular expression; ")
+    assert content["description"].endswith("(maxLength: 10000)")
