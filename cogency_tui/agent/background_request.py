@@ -7,7 +7,7 @@ from cogency_tui.agent.cycle_metrics import measure_usage
 from cogency_tui.errors import ProviderProtocolError
 from cogency_tui.protocol.events import Measure, Purpose
 from cogency_tui.protocol.messages import Message
-from cogency_tui.providers.base import Provider, TextDelta, Usage
+from cogency_tui.providers.base import PLAIN, Options, Provider, TextDelta, Usage
 from cogency_tui.store.store import Store
 
 
@@ -28,7 +28,9 @@ async def ask_once(
     """
     pieces: list[str] = []
     usage: Usage | None = None
-    async with aclosing(provider.stream(messages)) as chunks:
+    # Such a task needs no thought. An unknown model may refuse the parameter.
+    options = Options(effort="none") if provider.facts.efforts else PLAIN
+    async with aclosing(provider.stream(messages, options)) as chunks:
         async for chunk in chunks:
             if isinstance(chunk, TextDelta):
                 pieces.append(chunk.text)

@@ -1,6 +1,7 @@
 """Turns in the native dialect: what runs, what is stored, what the next request returns; and reasoning that
 is kept for the model that wrote it."""
 
+import asyncio
 import json
 from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
@@ -9,11 +10,12 @@ from typing import Any
 import pytest
 
 from cogency_tui.agent.agent import Agent
-from cogency_tui.config.schema import Mode
+from cogency_tui.config.schema import Effort, Mode
 from cogency_tui.errors import NetworkError
 from cogency_tui.protocol.events import Event
 from cogency_tui.protocol.messages import Message, Part
 from cogency_tui.providers.base import CallDelta, Chunk, ReasoningDelta, ReasoningItem, TextDelta, Usage
+from cogency_tui.providers.models import ModelFacts
 from cogency_tui.store.forks import Forks
 from tests.agent.conftest import MakeAgent
 from tests.agent.test_turns import READ, results, turn, types
@@ -275,6 +277,23 @@ async def test_sealed_reasoning_is_in_no_event_export_or_search(
     assert SEALED not in exported
     assert "call_1" not in exported
     assert [bool(hits) for hits in found] == [True, False]
+
+
+async def test_a_request_for_a_title_asks_for_no_thought_where_the_model_has_levels(
+    make_agent: MakeAgent,
+) -> None:
+    known: dict[Effort, str] = {"none": "none", "low": "low"}
+    for efforts, effort in ((known, "none"), ({}, None)):
+        provider = ScriptedProvider("Yes.")
+        provider.facts = ModelFacts(context_size=8000, efforts=efforts)
+        named = asyncio.Event()
+        agent = make_agent(llm=provider)
+        agent.titled = lambda _id, _title, named=named: named.set()
+        provider.title = "A title"
+        async with agent:
+            [_ async for _ in agent.stream("go", typed="go")]
+            await named.wait()
+        assert provider.options[-1].effort == effort
 
 
 async def test_the_effort_is_sent_and_follows_the_users_choice(make_agent: MakeAgent) -> None:
