@@ -18,7 +18,7 @@ from cogency_tui.agent.recall.recall import Recall
 from cogency_tui.agent.review.model import ChangedLines, Overview, TurnLines
 from cogency_tui.agent.subagent_progress import progress_payload
 from cogency_tui.config.layers import Configured, configure
-from cogency_tui.config.schema import DialectChoice, EffortChoice, Mode, Settings
+from cogency_tui.config.schema import DialectChoice, EffortChoice, Mode, Permissions, Settings
 from cogency_tui.protocol.events import CallState, ErrorPayload, Event, Measure, StepState
 from cogency_tui.protocol.events import Step as StepFields
 from cogency_tui.providers.models import ModelFacts
@@ -267,6 +267,7 @@ class ScriptedAgent:
         self.mode: Mode = "auto"
         self.dialect: DialectChoice | None = None
         self.effort: EffortChoice = "auto"
+        self.permissions: Permissions = "ask"
         self.ask: Ask | None = None
         self.provider = ScriptedProvider()
         self.workspace = Workspace(project)
