@@ -172,7 +172,7 @@ class ResumeChannel:
                 lost = f"The session with {self._provider.name} has ended."
         await self.close()
         if lost:
-            yield Notice(f"{lost} A new session continues the conversation.")
+            yield Notice(f"{_sentence(lost)} A new session continues the conversation.")
         self._options = options
         options = self._answers.added_to(options, self._provider)
         session = self._session = await self._provider.connect(messages[:-1], options)
@@ -216,6 +216,10 @@ class ResumeChannel:
         self._known = []
         if session is not None:
             await session.close()
+
+
+def _sentence(text: str) -> str:
+    return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
 BREAKS = 2
@@ -285,7 +289,7 @@ class AutoChannel:
                     raise
                 failure = exc
             await self._fall_back(failure)
-            yield Notice(f"{failure} Continuing in replay mode.")
+            yield Notice(f"{_sentence(str(failure))} Continuing in replay mode.")
         async with aclosing(self._replay.generate(messages, options)) as chunks:
             async for chunk in chunks:
                 yield chunk

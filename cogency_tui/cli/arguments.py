@@ -2,7 +2,8 @@
 
 import argparse
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -353,24 +354,33 @@ def _add_cwd(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--cwd", type=Path, metavar="DIR", help="project directory; default: the current one")
 
 
+@contextmanager
+def _wording(expected: str, given: str) -> Generator[None]:
+    """Word the error for a value that is none of what is expected."""
+    try:
+        yield
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"must be {expected}, not {given!r}") from None
+
+
 def _amount(text: str) -> float:
-    number = float(text)
-    if not (0 < number < float("inf")):
-        raise ValueError(text)
+    with _wording("a number above 0", text):
+        if not 0 < (number := float(text)) < float("inf"):
+            raise ValueError
     return number
 
 
 def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise ValueError(text)
+    with _wording("a whole number of at least 1", text):
+        if (number := int(text)) < 1:
+            raise ValueError
     return number
 
 
 def _count(text: str) -> int:
-    number = int(text)
-    if number < 0:
-        raise ValueError(text)
+    with _wording("a whole number of at least 0", text):
+        if (number := int(text)) < 0:
+            raise ValueError
     return number
 
 

@@ -183,12 +183,12 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     effort: Annotated[
         EffortChoice,
         _option(
-            "How hard the model thinks before it answers; a level that it lacks becomes the next lower one",
+            "How hard the model thinks before it answers; it gets the nearest level that it has",
             "Reasoning effort",
             project="any",
             means={
                 "auto": "the model's own default",
-                "none": "no reasoning, if the model can go without",
+                "none": "no reasoning, or the least that the model can do",
                 "low": "fast and cheap",
                 "medium": "a balance of speed and depth",
                 "high": "slower, for hard tasks",

@@ -216,14 +216,15 @@ class _Turn:
             finally:
                 timer.cancel()
                 self._seconds = time.monotonic() - started
-            stored = await (await agent.store()).conversation(conversation)
-        self._dialect = stored.dialect if stored is not None else self._dialect
         self.failure = f"stopped after {self._limit:g} s" if self._late else failure_in(self._events)
 
     async def _read(self, agent: Agent, conversation: str) -> None:
         prompt = self._planned.task.prompt
         async for event in agent.stream(prompt, conversation_id=conversation, chunks=False):
             self._events.append(event)
+            if event["type"] == "metric":
+                # The model may not have the dialect that was chosen.
+                self._dialect = event["step"].get("dialect", self._dialect)
             if self._stopped:
                 # It was stopped before it began.
                 agent.interrupt()

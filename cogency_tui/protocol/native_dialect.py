@@ -191,7 +191,8 @@ class NativeWriter:
         parts: list[Part] = []
         for event in events:
             parts += items.reasoning(event["id"], "before")
-            parts += self._written(event, items)
+            for part in self._written(event, items):
+                _append(parts, part)
             parts += items.reasoning(event["id"], "after")
         return {"role": "assistant", "content": _content(parts), "parts": parts}
 
@@ -224,6 +225,15 @@ class NativeWriter:
                 yield _call(items.call_id(event["id"]), event["tool"], arguments)
             elif raw:
                 yield _text(shield(raw, _OPENING, last=True))
+
+
+def _append(parts: list[Part], part: Part) -> None:
+    """Append a part; text after text is a paragraph of the same part."""
+    last = parts[-1] if parts else None
+    if last and last["type"] == "text" and part["type"] == "text":
+        parts[-1] = _text(f"{last['text']}\n\n{part['text']}")
+    else:
+        parts.append(part)
 
 
 def _is_native(event: ResultEvent) -> bool:

@@ -150,7 +150,18 @@ _SYNTAXES = (
     ),
     _syntax("a [TOOL_REQUEST] block", r"\[TOOL_REQUEST\](?=\s*\{)", r"\[END_TOOL_REQUEST\]"),
     _syntax("a <|python_tag|> call", r"<\|python_tag\|>(?=\s*(?:[\[{]|[\w.]{1,200}\())", r"<\|eom_id\|>"),
-    _syntax("a <|tool_call|> block", r"<\|tool_call\|>(?=\s*[\[{])", r"<\|/tool_call\|>"),
+    _syntax(
+        "a <|tool_call|> block",
+        r"<\|tool_call\|>(?:\s*(?P<name>[\w.-]{1,100}))?(?=\s*[\[{])",
+        r"<\|/tool_call\|>",
+    ),
+    # Of no vendor: as models note a call, and as the history shows native calls that were not offered.
+    _syntax(
+        "a call in parentheses",
+        r"^[ \t]*(?:functions\.|tools\.)?(?P<name>[a-zA-Z_]\w{0,99})\((?=\s*\{)",
+        r"\)",
+        known=True,
+    ),
     _syntax(
         "a <|tool_call_begin|> block",
         r"<\|tool_call_begin\|>\s*(?P<name>[\w.:-]{1,200})\s*<\|tool_call_argument_begin\|>",

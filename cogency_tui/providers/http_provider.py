@@ -28,7 +28,13 @@ from cogency_tui.providers.ending_checks import check_ending
 from cogency_tui.providers.endpoint import Endpoint
 from cogency_tui.providers.http_transport import HttpTransport, Timeouts, Wait, with_retries
 from cogency_tui.providers.models import ModelFacts
-from cogency_tui.providers.refused_parameters import EFFORT, THINKING, UnsupportedParameterError
+from cogency_tui.providers.refused_parameters import (
+    EFFORT,
+    THINKING,
+    UnsupportedParameterError,
+    refused_name,
+    without_refused,
+)
 from cogency_tui.providers.surrogates import SurrogateJoiner
 from cogency_tui.providers.token_counting import estimate_tokens, tokens_of
 from cogency_tui.providers.wire_protocol import Finish, Reader, Wire
@@ -73,6 +79,7 @@ class EndpointRequests:
             ProviderError: the endpoint refused, failed or broke off.
         """
         while True:
+            options = without_refused(options, self._refused)
             answer = _Answer(self._endpoint, self._wire.reader())
             body = self._wire.encode(messages, self._refused, options)
             try:
@@ -82,9 +89,10 @@ class EndpointRequests:
                             yield chunk
                     await _drain(events)
             except UnsupportedParameterError as refusal:
-                if refusal.param in self._refused:
+                name = refused_name(refusal, options)
+                if name in self._refused:
                     raise
-                self._refused.add(refusal.param)
+                self._refused.add(name)
                 if refusal.param in (EFFORT, THINKING) and options.effort is not None:
                     yield Notice(effort_refused(self._endpoint.model, options))
                 continue
@@ -96,7 +104,7 @@ class EndpointRequests:
 
 def effort_refused(model: str, options: Options) -> str:
     """Return the notice for a model that refuses the effort of a request."""
-    return f"{model} does not accept the reasoning effort {options.effort}. It is left out from now on."
+    return f"{model} does not accept the reasoning effort {options.effort}. Its own default applies instead."
 
 
 class _Answer:

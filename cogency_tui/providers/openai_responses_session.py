@@ -34,7 +34,12 @@ from cogency_tui.providers.openai_responses import ResponsesWire
 from cogency_tui.providers.openai_responses_events import LABEL, ResponsesReader
 from cogency_tui.providers.openai_responses_input import items_of
 from cogency_tui.providers.openai_responses_lanes import Lane, Lanes
-from cogency_tui.providers.refused_parameters import EFFORT, UnsupportedParameterError
+from cogency_tui.providers.refused_parameters import (
+    EFFORT,
+    UnsupportedParameterError,
+    refused_name,
+    without_refused,
+)
 from cogency_tui.providers.surrogates import SurrogateJoiner
 from cogency_tui.providers.token_counting import SessionUsage
 from cogency_tui.providers.websocket_transport import Socket, socket_url
@@ -87,7 +92,7 @@ class ResponsesSession:
     ) -> None:
         self._endpoint = endpoint
         self._wire = wire
-        self._options = options
+        self._options = without_refused(options, refused)
         self._socket = socket
         self._refused = refused
         self._usage = SessionUsage()
@@ -131,11 +136,13 @@ class ResponsesSession:
                 try:
                     frame = self._read(reader, event)
                 except UnsupportedParameterError as refusal:
-                    if refusal.param in self._refused:
+                    name = refused_name(refusal, self._options)
+                    if name in self._refused:
                         raise
-                    self._refused.add(refusal.param)
+                    self._refused.add(name)
                     if refusal.param == EFFORT:
                         yield Notice(effort_refused(self._endpoint.model, self._options))
+                        self._options = without_refused(self._options, self._refused)
                     # The events of another response have their own numbers.
                     reader = self._wire.reader()
                     await self._socket.send(self._request())

@@ -4,9 +4,12 @@ Each has one name for all wires, whatever the vendor calls it; a wire leaves out
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+
+from msgspec.structs import replace
 
 from cogency_tui.errors import BadRequestError
+from cogency_tui.providers.base import Options
 from cogency_tui.providers.endpoint import Reported
 
 EFFORT = "effort"
@@ -101,6 +104,21 @@ class UnsupportedParameterError(BadRequestError):
     def __init__(self, message: str, hint: str, param: str) -> None:
         super().__init__(message, hint)
         self.param = param
+
+
+def without_refused(options: Options, refused: Collection[str]) -> Options:
+    """Return the options without an effort that the model refused before; it may accept another."""
+    return replace(options, effort=None) if _level(options) in refused else options
+
+
+def refused_name(refusal: UnsupportedParameterError, options: Options) -> str:
+    """Return the name in `refused` of what a request with these options was refused for. Of the efforts it is
+    that one alone."""
+    return _level(options) if refusal.param == EFFORT and options.effort else refusal.param
+
+
+def _level(options: Options) -> str:
+    return f"{EFFORT} {options.effort}"
 
 
 def refused_parameter(reported: Reported) -> str:

@@ -166,7 +166,7 @@ async def test_an_effort_that_is_refused_is_reported_once_and_left_out(
     async with talk_with(peer, channel) as talk:
         await talk.say("First.")
         assert talk.notices == [
-            "test-model does not accept the reasoning effort low. It is left out from now on."
+            "test-model does not accept the reasoning effort low. Its own default applies instead."
         ]
         await talk.say("Second.")
         assert not talk.notices

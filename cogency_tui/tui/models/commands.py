@@ -18,6 +18,8 @@ from cogency_tui.config.schema import (
     Permissions,
 )
 from cogency_tui.errors import CogencyError
+from cogency_tui.providers.base import Provider
+from cogency_tui.providers.efforts import substitute
 from cogency_tui.providers.models import ending_of
 from cogency_tui.tui.bridge import Bridge
 from cogency_tui.tui.commands_base import FeatureCommands, Handler
@@ -33,8 +35,11 @@ _MODES_SHOWN: dict[Mode, str] = {"auto": "automatic", "resume": "resume", "repla
 """The modes in words: `auto` alone is a permission mode."""
 
 
-def _shown(effort: EffortChoice) -> str:
-    return "the model's default" if effort == "auto" else effort
+def _shown(effort: EffortChoice, provider: Provider) -> str:
+    if effort == "auto":
+        return "the model's default"
+    instead = substitute(provider.facts.efforts, effort)
+    return f"{effort} ({provider.model} gets {instead})" if instead else effort
 
 
 class ModelCommands(FeatureCommands):
@@ -112,7 +117,9 @@ class ModelCommands(FeatureCommands):
         if chosen:
             agent.effort = chosen[0]
             self._display.show_state()
-            self.say(f"Reasoning effort: {_shown(agent.effort)}. Takes effect with the next step.")
+            self.say(
+                f"Reasoning effort: {_shown(agent.effort, agent.provider)}. Takes effect with the next step."
+            )
 
     def _cycle_effort(self) -> EffortChoice:
         """Switch to the next effort, the model's default after the highest one; return it."""
@@ -190,7 +197,7 @@ class ModelCommands(FeatureCommands):
 
         own = Preferences()
         try:
-            for key, name in (("provider", chosen.provider), ("model", chosen.model)):
+            for key, name in self._chosen_options(chosen):
                 await asyncio.to_thread(own.set, key, name)
             await asyncio.to_thread(self._agent.reload)
         except CogencyError as exc:
@@ -201,6 +208,12 @@ class ModelCommands(FeatureCommands):
             self.warn(f"{saved} {above} still overrides it at the next start.")
         else:
             self.say(saved)
+
+    def _chosen_options(self, chosen: "Chosen") -> list[tuple[str, str]]:
+        """The options that a choice saves: the effort, too, where it is not the configured one."""
+        options = [("provider", chosen.provider), ("model", chosen.model)]
+        changed = self._agent.effort != self._agent.settings.effort
+        return [*options, ("effort", self._agent.effort)] if changed else options
 
     def _overriding(self) -> str:
         """What overrides the model of the user's configuration; empty if nothing does."""

@@ -42,7 +42,8 @@ def settings_of(status: Status) -> list[Fact]:
 
 
 def _effort(status: Status) -> str:
-    return f"{status.effort}: {options()['effort'].means[status.effort]}"
+    instead = f" → {one_line(status.effort_sent)}, which the model has" if status.effort_sent else ""
+    return f"{status.effort}{instead}: {options()['effort'].means[status.effort]}"
 
 
 def _dialect(status: Status) -> str:

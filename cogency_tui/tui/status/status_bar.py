@@ -15,6 +15,7 @@ from rich.segment import Segment
 from cogency_tui.agent.dialect_choice import dialect_for, reason_for
 from cogency_tui.config.schema import EffortChoice, Mode, Permissions
 from cogency_tui.protocol import Dialect
+from cogency_tui.providers.efforts import substitute
 from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.bar import Part
 from cogency_tui.tui.kit.footer import KeyBar, KeyPart, fit_keys, reserved_width
@@ -40,7 +41,8 @@ class Status(msgspec.Struct, frozen=True):
 
     `sandbox` is `sandboxed`, or `not sandboxed: ` and the reason. `allows_edits`: the user has allowed all
     changes of files in the conversation. `configured_mode` is the session mode of the configuration.
-    `has_sessions`: the provider can do resume mode. `dialect` is the one of the next step, and
+    `has_sessions`: the provider can do resume mode. `effort_sent` is what the model gets instead of an effort
+    that it lacks. `dialect` is the one of the next step, and
     `dialect_reason` says why.
     """
 
@@ -55,6 +57,7 @@ class Status(msgspec.Struct, frozen=True):
     configured_mode: Mode = "auto"
     has_sessions: bool = True
     effort: EffortChoice = "auto"
+    effort_sent: str = ""
     dialect: Dialect = "xml"
     dialect_reason: str = ""
 
@@ -107,6 +110,7 @@ def status_of(
         configured_mode=agent.settings.mode,
         has_sessions=agent.provider.resumes,
         effort=agent.effort,
+        effort_sent="" if agent.effort == "auto" else substitute(agent.provider.facts.efforts, agent.effort),
         dialect=dialect_for(choice, agent.provider),
         dialect_reason=reason_for(choice, agent.provider),
     )
@@ -343,7 +347,8 @@ def _effort(status: Status, styles: ThemeStyles) -> list[Part]:
     if status.effort == "auto":
         return []
     tooltip = "How hard the model thinks before it answers. Click for another effort"
-    shown = Segment(f"effort {status.effort}", styles("dim", "background"))
+    instead = f" → {one_line(status.effort_sent)}" if status.effort_sent else ""
+    shown = Segment(f"effort {status.effort}{instead}", styles("dim", "background"))
     return [Part([shown], tooltip, "command('set_effort')", spare=True)]
 
 

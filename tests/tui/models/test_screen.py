@@ -94,7 +94,7 @@ def models_in(screen: PickerScreen) -> str:
 
 
 def picks_model(screen: PickerScreen) -> bool:
-    return "use and save" in shown(screen.query_one(Choices))
+    return "save as default" in shown(screen.query_one(Choices))
 
 
 def note_in(screen: PickerScreen) -> str:
@@ -128,7 +128,7 @@ async def test_providers_say_what_they_support_and_where_their_key_is(
                 if line
             }
             assert f"resume, replay  ✓ {set_}" in rows["openai"]
-            assert f" replay          ✗ {unset}" in rows["anthropic"]
+            assert f" resume, replay  ✗ {unset}" in rows["anthropic"]
             assert " replay            no key needed" in rows["mine"]
             assert "mine            house" in rows["mine"]
             assert "●offline" in rows["offline"]
