@@ -160,6 +160,10 @@ class ProviderProtocolError(ProviderError):
     kind = "protocol"
 
 
+class EmptyAnswerError(ProviderProtocolError):
+    """The model wrote nothing: neither text nor a call."""
+
+
 class BudgetError(CogencyError):
     """A request would pass a limit of the budget, and the user did not allow that. It was not sent.
     `declined`: the user was asked."""

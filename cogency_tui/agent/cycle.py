@@ -18,7 +18,7 @@ from cogency_tui.agent.model_channels import Channel
 from cogency_tui.agent.output_variables import StreamedText
 from cogency_tui.agent.recorder import Recorder
 from cogency_tui.agent.scheduler import Preview, Scheduler
-from cogency_tui.errors import ProviderError, ProviderProtocolError
+from cogency_tui.errors import EmptyAnswerError, ProviderError, ProviderProtocolError
 from cogency_tui.protocol import Dialect, create_parser
 from cogency_tui.protocol.accumulator import Accumulator
 from cogency_tui.protocol.dialects import new_id
@@ -389,7 +389,12 @@ class Cycle:
         try:
             chunks = self._generation.take()
         except ProviderError as exc:
-            self._break_off(exc)
+            if isinstance(exc, EmptyAnswerError) and self._runs_calls:
+                # The model is told, as of any answer that was not meant to end the turn.
+                chunks, self._closed = [], True
+                self._events.extend(self._parser.close())
+            else:
+                self._break_off(exc)
             return True
         for chunk in chunks:
             await self._take(chunk)

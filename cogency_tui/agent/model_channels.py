@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from cogency_tui.errors import (
     AuthenticationError,
     ContextTooLongError,
+    EmptyAnswerError,
     ProviderError,
     SessionLostError,
     SessionRefusedError,
@@ -278,8 +279,8 @@ class AutoChannel:
                         yield chunk
                 self._breaks = 0
                 return
-            except (AuthenticationError, ContextTooLongError):
-                # Requests would be refused for the same reason.
+            except (AuthenticationError, ContextTooLongError, EmptyAnswerError):
+                # Requests would be refused, or answered, in the same way.
                 raise
             except ProviderError as exc:
                 if begun:

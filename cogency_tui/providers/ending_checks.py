@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from cogency_tui.errors import BadRequestError, ProviderProtocolError, SessionLostError
+from cogency_tui.errors import BadRequestError, EmptyAnswerError, ProviderProtocolError, SessionLostError
 from cogency_tui.protocol.messages import Message
 from cogency_tui.providers.endpoint import Endpoint
 from cogency_tui.providers.wire_protocol import Finish
@@ -15,11 +15,12 @@ _TAIL = 40
 
 def check_ending(endpoint: Endpoint, finish: Finish, *, wrote: bool, reasoned: bool = False) -> None:
     """Raise for an end that the answer, which `wrote` text or a call, does not show. Call it after yielding
-    the usage. The agent handles a model that stopped with nothing, or that only `reasoned`.
+    the usage. The agent handles a model that only `reasoned` and stopped.
 
     Raises:
         BadRequestError: a filter cut the answer off.
-        ProviderProtocolError: the answer is empty.
+        EmptyAnswerError: the answer is empty.
+        ProviderProtocolError: it ended before its text.
     """
     name = endpoint.name
     if finish == "filter":
@@ -31,11 +32,8 @@ def check_ending(endpoint: Endpoint, finish: Finish, *, wrote: bool, reasoned: b
             f"{name} reached its output token limit before it wrote any text.",
             "Raise the server's output token limit, or choose another model.",
         )
-    # A model that stopped with nothing written is told so by the agent.
-    if not reasoned and finish != "stop":
-        raise ProviderProtocolError(
-            f"{name} returned an empty response.", "Try again, or choose another model."
-        )
+    if not reasoned:
+        raise EmptyAnswerError(f"{name} returned an empty response.", "Try again, or choose another model.")
 
 
 def ends_alike(text: str, messages: Sequence[Message]) -> bool:

@@ -4,7 +4,13 @@ from contextlib import nullcontext
 
 import pytest
 
-from cogency_tui.errors import BadRequestError, ProviderError, ProviderProtocolError, SessionLostError
+from cogency_tui.errors import (
+    BadRequestError,
+    EmptyAnswerError,
+    ProviderError,
+    ProviderProtocolError,
+    SessionLostError,
+)
 from cogency_tui.protocol.messages import Message
 from cogency_tui.providers.ending_checks import check_ending, check_memory
 from cogency_tui.providers.endpoint import Endpoint
@@ -25,7 +31,8 @@ def test_an_answer_with_text_ends_well(finish: Finish) -> None:
         ("filter", True, BadRequestError, "filter of openai"),
         ("filter", False, BadRequestError, "filter of openai"),
         ("length", False, ProviderProtocolError, "reached its output token limit"),
-        ("", False, ProviderProtocolError, "empty response"),
+        ("stop", False, EmptyAnswerError, "empty response"),
+        ("", False, EmptyAnswerError, "empty response"),
     ],
 )
 def test_other_ends_are_reported(finish: Finish, wrote: bool, kind: type[ProviderError], words: str) -> None:

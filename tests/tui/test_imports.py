@@ -10,11 +10,11 @@ PACKAGE = "cogency_tui"
 EARLY = {
     # Of the protocol only the names of the dialects, which are an option.
     "": "__main__ child_environment errors private_files protocol safe_text search_paths signal_delivery",
-    "agent": "agent conversation_runner store_fallback",
+    "agent": "agent conversation_runner dialect_choice store_fallback",
     "agent.edits": "startup_recovery",
     "cli": "main options standard_streams",
     "config": "config_file layers mcp schema themes toml_reader workflows",
-    "providers": "base configured_providers models presets token_counting",
+    "providers": "base configured_providers efforts models presets token_counting",
     "providers.offline": "provider",
     "redaction": "issuers randomness secret_spans",
     "store": "prompt_text",

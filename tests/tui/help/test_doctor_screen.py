@@ -11,7 +11,7 @@ from tests.tui.driving import at_work, send, shown, until
 
 async def test_it_reports_the_installation_with_its_problems_and_copies_the_report(project: Path) -> None:
     agent = Agent("offline", project=project, data=project.parent / "data")
-    async with at_work(agent, (120, 50)) as pilot:
+    async with at_work(agent, (120, 100)) as pilot:
         config_path().parent.mkdir(parents=True, exist_ok=True)
         config_path().write_text("mode = 'sideways'\n")
         await send(pilot, "/doctor")
