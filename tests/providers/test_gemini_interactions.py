@@ -9,6 +9,7 @@ import pytest
 from cogency_tui.errors import (
     AuthenticationError,
     BadRequestError,
+    EmptyAnswerError,
     ModelNotFoundError,
     NetworkError,
     OverloadedError,
@@ -267,7 +268,7 @@ REPORTED: list[tuple[Fault, type[ProviderError]]] = [
     (Fault(status=429, body=exhausted(3600)), RateLimitError),
     (Fault(status=503, body=""), OverloadedError),
     (Fault(status=400, body=error_body(400, "INVALID_ARGUMENT", f"Odd {KEY}")), BadRequestError),
-    (Fault(deltas=[]), ProviderProtocolError),
+    (Fault(deltas=[]), EmptyAnswerError),
 ]
 
 

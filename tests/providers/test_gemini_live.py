@@ -10,6 +10,7 @@ import pytest
 from cogency_tui.errors import (
     AuthenticationError,
     BadRequestError,
+    EmptyAnswerError,
     NetworkError,
     OverloadedError,
     PermissionDeniedError,
@@ -270,8 +271,8 @@ FAILED: list[tuple[dict[str, Any], type[ProviderError], str]] = [
     ({"always": Fault(frame=error_body(503, "UNAVAILABLE", "Overloaded."))}, OverloadedError, "Overloaded"),
     ({"always": Fault(frame='{"code": 503, "message": "Overloaded."}')}, OverloadedError, "Overloaded"),
     ({"always": Fault(finish="PROHIBITED_INPUT_CONTENT")}, BadRequestError, "content filter"),
-    ({"always": Fault(deltas=[])}, ProviderProtocolError, "empty response"),
-    ({"always": Fault(deltas=[], finish="MALFORMED_FUNCTION_CALL")}, ProviderProtocolError, "empty response"),
+    ({"always": Fault(deltas=[])}, EmptyAnswerError, "empty response"),
+    ({"always": Fault(deltas=[], finish="MALFORMED_FUNCTION_CALL")}, EmptyAnswerError, "empty response"),
     (
         {"always": Fault(frame='{"serverContent": {"interrupted": true, "turnComplete": true}}')},
         NetworkError,

@@ -14,6 +14,7 @@ from cogency_tui.errors import (
     AuthenticationError,
     BadRequestError,
     ContextTooLongError,
+    EmptyAnswerError,
     ModelNotFoundError,
     NetworkError,
     OverloadedError,
@@ -327,7 +328,7 @@ BROKEN: list[tuple[Fault, type[ProviderError], str]] = [
     (Fault(frame=BUSY, after=6), OverloadedError, "Hello th"),
     (Fault(finish="content_filter"), BadRequestError, "Hello there."),
     (Fault(finish="turn_detected"), SessionLostError, "Hello there."),
-    (Fault(deltas=[]), ProviderProtocolError, ""),
+    (Fault(deltas=[]), EmptyAnswerError, ""),
     (Fault(deltas=[], finish="max_output_tokens"), ProviderProtocolError, ""),
 ]
 

@@ -9,6 +9,7 @@ from cogency_tui.errors import (
     AuthenticationError,
     BadRequestError,
     ContextTooLongError,
+    EmptyAnswerError,
     ModelNotFoundError,
     NetworkError,
     OverloadedError,
@@ -166,7 +167,7 @@ REPORTED: list[tuple[Vendor, Fault, type[ProviderError], str]] = [
             (Fault(body="<html>Login</html>", content_type="text/html"), ProviderProtocolError, "HTML page"),
             (Fault(body='{"choices": []}'), ProviderProtocolError, "non-streaming response"),
             (Fault(frame="{not json", after=vendor.opening), ProviderProtocolError, "{not json"),
-            (Fault(deltas=[]), ProviderProtocolError, "empty response"),
+            (Fault(deltas=[]), EmptyAnswerError, "empty response"),
             (Fault(deltas=[], finish=vendor.limit), ProviderProtocolError, "reached its output token limit"),
             (
                 Fault(deltas=[], finish=vendor.limit, reasoning="hm"),
