@@ -113,7 +113,7 @@ async def test_auto_falls_back_to_replay_and_says_why(make_agent: MakeAgent) -> 
     provider = ScriptedProvider("Hello.", refuse_sessions=True)
     events = await turn(make_agent(llm=provider, mode="auto"))
     assert types(events) == ["user", "error", "respond", "metric", "end"]
-    assert notices(events) == ["no sessions today Continuing in replay mode."]
+    assert notices(events) == ["no sessions today. Continuing in replay mode."]
     metric = events[-2]
     assert metric["type"] == "metric"
     assert metric["step"].get("mode") == "replay"

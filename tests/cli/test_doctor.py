@@ -29,7 +29,7 @@ def test_each_provider_has_its_model_its_modes_and_the_source_of_its_key(run: Ru
 
     assert findings["openai"]["what"].endswith("resume and replay, key found in OPENAI_API_KEY")
     assert findings["openai"]["what"].startswith("gpt-")
-    assert findings["anthropic"]["what"].endswith(", replay, no key")
+    assert findings["anthropic"]["what"].endswith(", resume and replay, no key")
     assert "ANTHROPIC_API_KEY" in findings["anthropic"]["advice"]
     assert findings["ollama"]["what"] == "no model chosen, replay, needs no key"
     assert findings["offline *"]["state"] == "ok"
