@@ -104,6 +104,9 @@ def _syntax(
     return _Syntax(label, re.compile(opening, re.MULTILINE), end, dialect, known)
 
 
+_PARENTHESIS = r"^[ \t]*(?:functions\.|tools\.)?(?P<name>[a-zA-Z_]\w{0,99})\((?=\s*\{\s*[\"}])"
+"""The beginning of `read({"file": …})`. Objects of a programming language have bare keys."""
+
 _SYNTAXES = (
     _syntax("an <execute> block", r"<execute>(?=\s*(?:\[\s*)?\{)", r"</execute>", dialect="xml"),
     _syntax("an <action> block", r"<action(?:\s[^<>]*)?>(?=\s*\{)", r"</action>", dialect="action"),
@@ -156,12 +159,7 @@ _SYNTAXES = (
         r"<\|/tool_call\|>",
     ),
     # Of no vendor: as models note a call, and as the history shows native calls that were not offered.
-    _syntax(
-        "a call in parentheses",
-        r"^[ \t]*(?:functions\.|tools\.)?(?P<name>[a-zA-Z_]\w{0,99})\((?=\s*\{)",
-        r"\)",
-        known=True,
-    ),
+    _syntax("a call in parentheses", _PARENTHESIS, r"\)", known=True),
     _syntax(
         "a <|tool_call_begin|> block",
         r"<\|tool_call_begin\|>\s*(?P<name>[\w.:-]{1,200})\s*<\|tool_call_argument_begin\|>",
@@ -186,7 +184,8 @@ _SYNTAXES = (
 )
 _OPENING_START = re.compile(
     r"<(?:\|start\|>|\|channel\|>)|<(?=[\w|｜])|§call:|\[(?=TOOL_|[A-Za-z_]\w*\()|^Action:"
-    r"|^[ \t]*(?:print\s*\(\s*)?default_api\.|(?:commentary|analysis)?\s?to=functions\.",
+    r"|^[ \t]*(?:print\s*\(\s*)?default_api\.|(?:commentary|analysis)?\s?to=functions\."
+    rf"|{_PARENTHESIS.replace('?P<name>', '?:')}",
     re.MULTILINE,
 )
 

@@ -659,3 +659,21 @@ def test_json_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     answer = f'Text.\n{{"name": "write", "arguments": {{"file": "a", "content": "{LONG}"}}}}'
     assert find_slip([unit("respond", answer)], "xml", TOOLS) is not None
     assert characters <= len(answer)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ('read({"file": "a.py"})', True),
+        ('Let me look.\n\nread({"file": "a.py"})\nfind({"content": "x"})', True),
+        ('functions.read({"file": "a.py"})', True),
+        ('<|tool_call|>find{"content": "x"}<|/tool_call|>', True),
+        ("Use:\n```js\nread({ file: x })\n```", False),
+        ('`read({"file": "a.py"})` reads a file.', False),
+        ('other({"file": "a.py"})', False),
+    ],
+)
+def test_a_call_in_parentheses_or_named_before_its_arguments_is_a_slip(text: str, found: bool) -> None:
+    unit: RespondEvent = {"type": "respond", "timestamp": 0.0, "id": "u", "content": text}
+    slip = find_slip([unit], "native", {"read", "find"})
+    assert (slip is not None and slip.leaked) == found

@@ -122,3 +122,15 @@ async def test_an_answer_of_one_call_is_not_empty() -> None:
     async with ChatPeer([Answer("", Call("c", "read", "")), "Done."]) as peer:
         [made] = await loop_with(peer).run(TOOLS)
     assert made["arguments"] == ""
+
+
+async def test_a_refused_effort_leaves_the_others_in_force() -> None:
+    async with ChatPeer(model=MODEL, key=KEY, refuses=["reasoning_effort"]) as peer:
+        endpoint = Endpoint("openai", peer.base_url, MODEL, "OPENAI_API_KEY", KEY)
+        provider = HttpProvider(endpoint, ChatWire(endpoint))
+        for effort in ("max", "low", "max"):
+            async for _chunk in provider.stream([{"role": "user", "content": "hi"}], Options(effort=effort)):
+                pass
+        await provider.close()
+    sent = [request.body.get("reasoning_effort") for request in peer.requests]
+    assert sent == ["max", None, "low", None, None]
