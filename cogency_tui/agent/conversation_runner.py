@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from cogency_tui.agent.profile.learner import Learner
     from cogency_tui.agent.titles import Titles
     from cogency_tui.config.mcp import McpSettings
-    from cogency_tui.protocol.events import Event, ReviewNote
+    from cogency_tui.protocol.events import Event, Image, ReviewNote
     from cogency_tui.store.requests import Frame
     from cogency_tui.store.store import Store, StoredConversation
     from cogency_tui.store.summaries import Summary
@@ -208,9 +208,10 @@ class Conversations:
         *,
         chunks: bool,
         typed: str = "",
+        images: "Sequence[Image]" = (),
     ) -> None:
-        """Run a turn on the user's query, of which the user typed `typed`; or continue one that was
-        cut short."""
+        """Run a turn on the user's query with these images, of which the user typed `typed`; or continue one
+        that was cut short."""
         from cogency_tui.agent.recorder import Recorder
         from cogency_tui.agent.turn import Turn
 
@@ -226,7 +227,7 @@ class Conversations:
         if self.held and self._warming is None:
             self._warming = asyncio.create_task(self._warm())
         turn = Turn(conversation, store, Recorder(store, conversation.id, queue, chunks=chunks))
-        await turn.run(query, queue.close, lambda: self._reviewed(conversation.id))
+        await turn.run(query, queue.close, lambda: self._reviewed(conversation.id), images)
         with suppress(CogencyError):
             # The turn has ended; a failure here is retried with the next one.
             if self.held and query is not None and typed:

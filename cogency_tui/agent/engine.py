@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from cogency_tui.agent.edits.journal import Journal
+from cogency_tui.agent.images import Images
 from cogency_tui.agent.profile.profile import Profile
 from cogency_tui.agent.project.settings import ProjectSettings
 from cogency_tui.agent.recall.recall import Recall
@@ -53,6 +54,11 @@ class Engine:
     def project(self) -> str:
         """The project directory, in the form that the store uses."""
         return str(self.workspace.root)
+
+    @property
+    def images(self) -> Images:
+        """The stored images."""
+        return Images(self.journal.blobs)
 
     async def close(self) -> None:
         """Stop background commands and MCP servers, record the last changes, and close the sandbox."""

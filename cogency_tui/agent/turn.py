@@ -9,7 +9,7 @@ import asyncio
 import re
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from functools import partial
 
@@ -26,6 +26,7 @@ from cogency_tui.protocol.dialects import new_id
 from cogency_tui.protocol.events import (
     CallState,
     CompactionFigures,
+    Image,
     ReviewNote,
     UserEvent,
     error_event,
@@ -102,19 +103,20 @@ class Turn:
         query: str | None,
         ended: Callable[[], None],
         review: Callable[[], Awaitable[ReviewNote | None]] | None = None,
+        images: Sequence[Image] = (),
     ) -> None:
         """Run the turn. Without a query it continues the last one, which failed or was interrupted, from what
         is stored.
 
         `ended` is called when the last event has been emitted, which may be before the processes of an
         interrupted command have exited. `review` returns the note about the user's decisions on the edits,
-        which the message carries.
+        which the message carries, as it does the `images`.
         """
         try:
             if query is None:
                 await self._continue()
             else:
-                await self._ask(query, review)
+                await self._ask(query, review, images)
             await self._notices()
             await self._cycles()
         except Interrupted:
@@ -134,7 +136,12 @@ class Turn:
             if self._cycle is not None:
                 await self._cycle.settle()
 
-    async def _ask(self, query: str, review: Callable[[], Awaitable[ReviewNote | None]] | None) -> None:
+    async def _ask(
+        self,
+        query: str,
+        review: Callable[[], Awaitable[ReviewNote | None]] | None,
+        images: Sequence[Image],
+    ) -> None:
         """Emit the user's message."""
         message: UserEvent = {"type": "user", "timestamp": self._clock(), "content": query}
         if self._sources:
@@ -143,6 +150,8 @@ class Turn:
             message["environment"] = environment
         if review is not None and (note := await review()):
             message["review"] = note
+        if images:
+            message["images"] = [*images]
         await self._recorder.emit(message)
 
     async def _continue(self) -> None:
