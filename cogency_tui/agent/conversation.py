@@ -119,7 +119,10 @@ class Conversation:
             journal=engine.journal.of(id),
             output_limit=self.settings.output_limit,
             remotes=engine.remotes,
+            add_image=engine.images.add,
         )
+        self.without_images: set[tuple[str, str]] = set()
+        """The models of which the user knows that they are sent no images."""
         self.calibration = Calibration()
         self._log = MessageLog()
         self._last_answers = LastAnswers()
@@ -144,7 +147,11 @@ class Conversation:
     def options(self) -> Options:
         """The options of its next request, but for the tools."""
         effort = self.choices.effort()
-        return Options(effort=None if effort == "auto" else effort, conversation=self.id)
+        return Options(
+            effort=None if effort == "auto" else effort,
+            conversation=self.id,
+            read_image=self.engine.images.read,
+        )
 
     def interrupt(self) -> None:
         """Stop the turn, even one that has not begun yet."""
@@ -279,6 +286,7 @@ class Conversation:
             self.calibration,
             self._log,
             self.options,
+            self.engine.images,
         )
 
     async def close(self) -> None:

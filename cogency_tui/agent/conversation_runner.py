@@ -212,6 +212,7 @@ class Conversations:
     ) -> None:
         """Run a turn on the user's query with these images, of which the user typed `typed`; or continue one
         that was cut short."""
+        from cogency_tui.agent.image_mentions import attach_mentioned
         from cogency_tui.agent.recorder import Recorder
         from cogency_tui.agent.turn import Turn
 
@@ -226,6 +227,11 @@ class Conversations:
             await asyncio.to_thread(self._agent_of(conversation.id).follow_project)
         if self.held and self._warming is None:
             self._warming = asyncio.create_task(self._warm())
+        if query is not None:
+            # A text that the user did not type, such as a pasted log, mentions no files of theirs.
+            shared, project = self.shared().images, self._agent.workspace
+            images, problems = await attach_mentioned(typed or query, images, project, shared)
+            conversation.pending_notices += problems
         turn = Turn(conversation, store, Recorder(store, conversation.id, queue, chunks=chunks))
         await turn.run(query, queue.close, lambda: self._reviewed(conversation.id), images)
         with suppress(CogencyError):

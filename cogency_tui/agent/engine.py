@@ -49,16 +49,16 @@ class Engine:
     background: Background = field(default_factory=Background)
     sandbox: Sandbox = field(default_factory=Sandbox)
     progressed: Callable[[str], None] = lambda _id: None
+    images: Images = field(init=False)
+    """The stored images."""
+
+    def __post_init__(self) -> None:
+        self.images = Images(self.journal.blobs)
 
     @property
     def project(self) -> str:
         """The project directory, in the form that the store uses."""
         return str(self.workspace.root)
-
-    @property
-    def images(self) -> Images:
-        """The stored images."""
-        return Images(self.journal.blobs)
 
     async def close(self) -> None:
         """Stop background commands and MCP servers, record the last changes, and close the sandbox."""

@@ -18,6 +18,7 @@ from cogency_tui.agent.compaction import compaction_event
 from cogency_tui.agent.context_window import History, Prepared
 from cogency_tui.agent.conversation import Conversation
 from cogency_tui.agent.cycle import Cycle, Interrupted, brief_result
+from cogency_tui.agent.images import images_left_out
 from cogency_tui.agent.prompt import LAST_CYCLE
 from cogency_tui.agent.recorder import Recorder
 from cogency_tui.agent.subagent_progress import first_line
@@ -244,7 +245,16 @@ class Turn:
         if self._compactable and await history.is_due(prepared):
             self._compactable = await self._compact(retain=True)
             prepared = await history.prepare(note)
+        if prepared.images_left_out:
+            await self._report_images_left_out()
         return prepared
+
+    async def _report_images_left_out(self) -> None:
+        """Report once that the model is sent no images."""
+        conversation, provider = self._conversation, self._conversation.provider()
+        if (provider.name, provider.model) not in conversation.without_images:
+            conversation.without_images.add((provider.name, provider.model))
+            await self._note(images_left_out(provider))
 
     async def _compact(self, *, retain: bool) -> bool:
         """Summarise the conversation, with `retain` only its older part; False if that fails."""
@@ -276,7 +286,9 @@ class Turn:
             Interrupted: the turn was stopped while the user was being asked.
         """
         own = self._conversation
-        check = own.budget.check(own.provider(), prepared.characters, own.calibration, self._note)
+        check = own.budget.check(
+            own.provider(), prepared.characters, own.calibration, self._note, images=prepared.image_tokens
+        )
         work = self._affording = asyncio.create_task(check)
         if self._interrupted:
             work.cancel()

@@ -94,6 +94,7 @@ def image_parts(holder: UserEvent | ResultPayload) -> list[ImagePart]:
             "width": image["width"],
             "height": image["height"],
             "size": image["size"],
+            "name": image["name"],
         }
         for image in holder.get("images", ())
     ]

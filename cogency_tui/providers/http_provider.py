@@ -12,7 +12,7 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING, Protocol
 
 from cogency_tui.errors import NetworkError, ProviderError, SessionRefusedError
-from cogency_tui.protocol.messages import Message
+from cogency_tui.protocol.messages import Message, images_in
 from cogency_tui.providers.base import (
     PLAIN,
     CallDelta,
@@ -27,9 +27,11 @@ from cogency_tui.providers.base import (
 from cogency_tui.providers.ending_checks import check_ending
 from cogency_tui.providers.endpoint import Endpoint
 from cogency_tui.providers.http_transport import HttpTransport, Timeouts, Wait, with_retries
+from cogency_tui.providers.image_tokens import tokens_of_images
 from cogency_tui.providers.models import ModelFacts
 from cogency_tui.providers.refused_parameters import (
     EFFORT,
+    IMAGES,
     THINKING,
     UnsupportedParameterError,
     refused_name,
@@ -95,9 +97,11 @@ class EndpointRequests:
                 self._refused.add(name)
                 if refusal.param in (EFFORT, THINKING) and options.effort is not None:
                     yield Notice(effort_refused(self._endpoint.model, options))
+                if refusal.param == IMAGES:
+                    yield Notice(images_refused(self._endpoint, refusal))
                 continue
             break
-        yield answer.usage or _estimate(messages, answer.characters)
+        yield answer.usage or _estimate(self._endpoint.model, messages, answer.characters)
         reasoned = answer.characters > 0
         check_ending(self._endpoint, answer.finish, wrote=wrote or answer.wrote, reasoned=reasoned)
 
@@ -105,6 +109,14 @@ class EndpointRequests:
 def effort_refused(model: str, options: Options) -> str:
     """Return the notice for a model that refuses the effort of a request."""
     return f"{model} does not accept the reasoning effort {options.effort}. Its own default applies instead."
+
+
+def images_refused(endpoint: Endpoint, refusal: UnsupportedParameterError) -> str:
+    """Return the notice for a model that refuses the images of a request."""
+    return (
+        f"{refusal} {endpoint.model} is sent no images from now on. If it takes none, set images = false "
+        f"under [providers.{endpoint.name}]."
+    )
 
 
 class _Answer:
@@ -172,10 +184,10 @@ async def _drain(events: AsyncGenerator["ServerSentEvent", None]) -> None:
         return
 
 
-def _estimate(messages: Sequence[Message], written: int) -> Usage:
+def _estimate(model: str, messages: Sequence[Message], written: int) -> Usage:
     """Estimate the usage of an answer with this many characters."""
-    sent = estimate_tokens(each["content"] for each in messages)
-    return Usage(sent, tokens_of(written), estimated=True)
+    text, images = estimate_tokens(each["content"] for each in messages), images_in(messages)
+    return Usage(text + tokens_of_images(model, images), tokens_of(written), estimated=True)
 
 
 class Opener(Protocol):

@@ -36,6 +36,7 @@ from cogency_tui.providers.openai_responses_input import items_of
 from cogency_tui.providers.openai_responses_lanes import Lane, Lanes
 from cogency_tui.providers.refused_parameters import (
     EFFORT,
+    IMAGES,
     UnsupportedParameterError,
     refused_name,
     without_refused,
@@ -137,7 +138,8 @@ class ResponsesSession:
                     frame = self._read(reader, event)
                 except UnsupportedParameterError as refusal:
                     name = refused_name(refusal, self._options)
-                    if name in self._refused:
+                    if name in self._refused or refusal.param == IMAGES:
+                        # A request leaves the images out; the items of this one are in the form of the wire.
                         raise
                     self._refused.add(name)
                     if refusal.param == EFFORT:
@@ -166,7 +168,7 @@ class ResponsesSession:
         await self._socket.close()
 
     def _add(self, messages: Sequence[Message]) -> None:
-        self._usage.sending(each["content"] for each in messages)
+        self._usage.sending_messages(messages, self._endpoint.model)
         self._items += [item for each in messages for item in items_of(each, self._options.read_image)]
 
     def _request(self) -> dict[str, Any]:

@@ -31,6 +31,9 @@ CALL_IDS = "call ids"
 EAGER_INPUT = "eager_input_streaming"
 """Name of the field of tools by which the arguments of their calls arrive as they are written."""
 
+IMAGES = "images"
+"""Name of the images in a history, for a refusal."""
+
 
 _REFUSAL = re.compile(
     r"unsupported|not supported|unknown|unrecogni[sz]ed|unexpected|not permitted|not allowed|invalid"
@@ -64,6 +67,14 @@ _NO_CALL_IDS = re.compile(r"unknown name \\?\"id\\?\" at '?contents\b.*\bfunctio
 
 _NO_EAGER_INPUT = re.compile(r"\beager_input_streaming\b")
 
+_NO_IMAGES = re.compile(
+    r"(?=.*\b(images?|image_url|vision|multi-?modal)\b)"
+    r"(?=.*(not (a |currently )?(support|multi)|only supported|does ?n[o']t support|cannot|could not|unable"
+    r"|unknown variant|unexpected|invalid|missing|exceed|too large|must be a string))",
+    re.IGNORECASE | re.DOTALL,
+)
+"""Refusals of images, by models and servers that take none, or not this one."""
+
 _OPTIONAL: Mapping[str, str] = {
     "stream_options": "stream_options",
     "reasoning_effort": EFFORT,
@@ -94,6 +105,7 @@ _REFUSALS = (
     (_NO_RETURNED_THINKING, RETURNED_REASONING),
     (_NO_EFFORT, EFFORT),
     (_NO_EAGER_INPUT, EAGER_INPUT),
+    (_NO_IMAGES, IMAGES),
 )
 """Refusals that do not name their parameter."""
 
@@ -107,7 +119,10 @@ class UnsupportedParameterError(BadRequestError):
 
 
 def without_refused(options: Options, refused: Collection[str]) -> Options:
-    """Return the options without an effort that the model refused before; it may accept another."""
+    """Return the options without an effort that the model refused before, though it may accept another, and
+    without images if it refused these."""
+    if IMAGES in refused:
+        options = replace(options, read_image=None)
     return replace(options, effort=None) if _level(options) in refused else options
 
 

@@ -14,6 +14,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from cogency_tui.errors import WorkspaceError
+from cogency_tui.protocol.events import Image
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Picture
@@ -50,6 +51,7 @@ _SENT = {
 }
 """Media types of the formats that all vendors take."""
 
+_SIGNATURES = (b"\x89PNG\r\n", b"\xff\xd8\xff", b"GIF87a", b"GIF89a")
 _ORIENTATION = 0x0112
 _SHRINK = 0.75
 _CONVERT = "Convert it to PNG or JPEG and attach that."
@@ -72,6 +74,18 @@ def is_image_name(name: str) -> bool:
     return dot >= 0 and name[dot:].lower() in SUFFIXES
 
 
+def is_image(content: bytes, name: str) -> bool:
+    """Return whether a file is an image, by its first bytes; by its name where these only say that it is no
+    text."""
+    signed = content.startswith(_SIGNATURES) or content[8:12] == b"WEBP"
+    return signed or (is_image_name(name) and b"\0" in content[:1024])
+
+
+def describe(image: Image) -> str:
+    """Describe an image: `shot.png: 800×600 pixels, 12,345 bytes`."""
+    return f"{image['name']}: {image['width']}×{image['height']} pixels, {image['size']:,} bytes"
+
+
 def sendable(content: bytes, name: str) -> SendableImage:
     """Return the image in `content` as vendors take it.
 
@@ -91,9 +105,7 @@ def sendable(content: bytes, name: str) -> SendableImage:
         raise
     except Exception as error:
         # What a decoder raises on hostile bytes has no common base.
-        raise WorkspaceError(
-            f"{name} cannot be read as an image: it is damaged or cut off.", _CONVERT
-        ) from error
+        raise _damaged(name) from error
 
 
 def _sendable(content: bytes, name: str) -> SendableImage:
@@ -133,7 +145,13 @@ def _too_many_pixels(name: str) -> WorkspaceError:
     )
 
 
+def _damaged(name: str) -> WorkspaceError:
+    return WorkspaceError(f"{name} cannot be read as an image: it is damaged or cut off.", _CONVERT)
+
+
 def _unknown(content: bytes, name: str) -> WorkspaceError:
+    if content.startswith(_SIGNATURES):
+        return _damaged(name)
     head = content[:1024].lstrip().lower()
     if b"<svg" in head:
         return WorkspaceError(f"{name} is an SVG drawing, which models read as text only.", _CONVERT)

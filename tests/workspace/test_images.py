@@ -105,7 +105,7 @@ WHOLE = noise((64, 64))
         (b"\0\0\0\x18ftypheic\0\0\0\0mif1heic", "a.png is a HEIC image, which cannot be read here."),
         (WHOLE[: len(WHOLE) // 2], "a.png cannot be read as an image: it is damaged or cut off."),
         (WHOLE[:20], "a.png cannot be read as an image: it is damaged or cut off."),
-        (WHOLE[:8], "a.png is not an image that can be read."),
+        (WHOLE[:8], "a.png cannot be read as an image: it is damaged or cut off."),
         (bomb(60_000, 60_000), "a.png has more than 50 million pixels."),
         (bomb(11_000, 9_000), "a.png has more than 50 million pixels."),
         (bomb(8_000, 7_000), "a.png has more than 50 million pixels."),
