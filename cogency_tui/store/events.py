@@ -17,6 +17,7 @@ from cogency_tui.protocol.events import (
     CallEvent,
     ErrorEvent,
     Event,
+    Image,
     RespondEvent,
     ResultEvent,
     ThinkEvent,
@@ -198,6 +199,36 @@ def text_of(body: str | bytes) -> str | None:
 def missing(conversation_id: str) -> StoreError:
     """Build the error for an unknown conversation id."""
     return StoreError(f"Conversation {conversation_id!r} not found.")
+
+
+class _WithImages(msgspec.Struct):
+    images: list[Image] = []
+
+
+class _Imaged(_WithImages):
+    """The images of an event, or of its payload."""
+
+    payload: _WithImages = msgspec.field(default_factory=_WithImages)
+
+
+def stored_images(connection: sqlite3.Connection, conversation: str | bytes | None = None) -> list[Image]:
+    """Return the images of the events of a conversation, or of all; those of a damaged row are left out."""
+    found: list[Image] = []
+    having = "instr(body, '\"images\":[{') AND (?1 IS NULL OR conversation_id = ?1)"
+    for (body,) in connection.execute(f"SELECT body FROM events WHERE {having}", (conversation,)):
+        with suppress(ValueError, RecursionError):
+            found += images_of(json.loads(from_column(body)))
+    return found
+
+
+def images_of(event: object) -> list[Image]:
+    """Return the images of a decoded event.
+
+    Raises:
+        ValueError: it is damaged.
+    """
+    found = msgspec.convert(event, _Imaged)
+    return [*found.images, *found.payload.images]
 
 
 def checked(value: object) -> Event:

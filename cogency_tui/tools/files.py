@@ -9,6 +9,7 @@ from typing import Annotated
 import msgspec
 
 from cogency_tui.errors import StoreError, ToolError, WorkspaceError
+from cogency_tui.protocol.events import describe_image
 from cogency_tui.redaction import Redactor, secrets_of
 from cogency_tui.tools import file_writes
 from cogency_tui.tools.base import (
@@ -26,7 +27,7 @@ from cogency_tui.tools.directory_tree import render
 from cogency_tui.tools.shell.files_outside_project import is_own_temporary, is_public
 from cogency_tui.tools.worker_threads import in_thread
 from cogency_tui.workspace import diff
-from cogency_tui.workspace.images import describe, is_image
+from cogency_tui.workspace.images import is_image
 from cogency_tui.workspace.paths import Location
 from cogency_tui.workspace.protected_names import unusual
 from cogency_tui.workspace.text_files import Text, decode, lines_of
@@ -196,7 +197,9 @@ async def _image_outcome(data: bytes, name: str, context: ToolContext) -> Outcom
         image = await context.add_image(data, name)
     except StoreError as error:
         raise ToolError(str(error), error.hint) from error
-    return Outcome(f"image, {image['width']}×{image['height']}", f"[{describe(image)}]", images=(image,))
+    return Outcome(
+        f"image, {image['width']}×{image['height']}", f"[{describe_image(image)}]", images=(image,)
+    )
 
 
 def _read(data: bytes, args: ReadArgs, location: Location, context: ToolContext) -> Outcome:

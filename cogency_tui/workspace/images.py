@@ -14,7 +14,6 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from cogency_tui.errors import WorkspaceError
-from cogency_tui.protocol.events import Image
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Picture
@@ -79,11 +78,6 @@ def is_image(content: bytes, name: str) -> bool:
     text."""
     signed = content.startswith(_SIGNATURES) or content[8:12] == b"WEBP"
     return signed or (is_image_name(name) and b"\0" in content[:1024])
-
-
-def describe(image: Image) -> str:
-    """Describe an image: `shot.png: 800×600 pixels, 12,345 bytes`."""
-    return f"{image['name']}: {image['width']}×{image['height']} pixels, {image['size']:,} bytes"
 
 
 def sendable(content: bytes, name: str) -> SendableImage:
