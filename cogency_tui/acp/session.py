@@ -1,6 +1,7 @@
 """One session of an editor: a conversation, its agent, and its permission questions."""
 
 import logging
+from collections.abc import Sequence
 from contextlib import aclosing
 from time import time
 from typing import Literal
@@ -14,7 +15,8 @@ from cogency_tui.agent.agent import Agent
 from cogency_tui.agent.permissions.gate import Answer, Question
 from cogency_tui.config.options import options
 from cogency_tui.config.schema import PERMISSIONS, Permissions
-from cogency_tui.protocol.events import error_text, notice_event
+from cogency_tui.errors import CogencyError
+from cogency_tui.protocol.events import Image, error_text, notice_event
 from cogency_tui.safe_text import reveal
 
 StopReason = Literal["end_turn", "max_turn_requests", "cancelled"]
@@ -77,8 +79,9 @@ class AcpSession:
                 await self._editor.session_update(self.id, update)
         await store.acknowledge()
 
-    async def prompt(self, text: str) -> StopReason:
-        """Run a turn, and send the editor its updates; return why it ended.
+    async def prompt(self, text: str, images: Sequence[tuple[bytes, str]] = ()) -> StopReason:
+        """Run a turn on a message with images, each its content and name, and send the editor its updates;
+        return why it ended.
 
         Raises:
             RequestError: it ended with an error.
@@ -91,7 +94,10 @@ class AcpSession:
             return "cancelled"
         stop: StopReason = "end_turn"
         failure = ""
-        async with aclosing(self.agent.stream(text, conversation_id=self.id, chunks=True)) as events:
+        stream = self.agent.stream(
+            text, conversation_id=self.id, chunks=True, images=await self._attached(images)
+        )
+        async with aclosing(stream) as events:
             async for event in events:
                 diffs = []
                 if event["type"] == "user":
@@ -113,6 +119,17 @@ class AcpSession:
         if failure and stop != "cancelled":
             raise acp.RequestError(INTERNAL, failure)
         return stop
+
+    async def _attached(self, images: Sequence[tuple[bytes, str]]) -> list[Image]:
+        """The images that can be attached; the editor is told of the others."""
+        attached: list[Image] = []
+        for content, name in images:
+            try:
+                attached.append(await self.agent.add_image(content, name))
+            except CogencyError as error:
+                for update in self._updates.of(notice_event(f"Not attached: {error}", time())):
+                    await self._editor.session_update(self.id, update)
+        return attached
 
     def cancel(self) -> None:
         """Stop the running turn."""

@@ -111,7 +111,8 @@ def _described(message: Message, reasons: Mapping[str, str]) -> Message:
     if described == parts:
         return message
     content = "".join(part["text"] for part in _added(parts, described))
-    whole: Message = {"role": message["role"], "content": message["content"] + content}
+    written = message["content"] + content if message["content"] else content.lstrip()
+    whole: Message = {"role": message["role"], "content": written}
     if any(part["type"] != "text" for part in described):
         whole["parts"] = described
     return whole
