@@ -8,7 +8,8 @@ from textual import events
 from textual.binding import Binding, BindingType
 
 from cogency_tui.agent.timeline.model import Exchange
-from cogency_tui.protocol.messages import Message
+from cogency_tui.protocol.messages import Message, image_text, images_in
+from cogency_tui.providers.image_tokens import tokens_of_images
 from cogency_tui.providers.token_counting import estimate_tokens
 from cogency_tui.safe_text import one_line, reveal
 from cogency_tui.tui.kit.command_output import OutputLines
@@ -176,7 +177,7 @@ class ExchangeView(Read):
         layout = self._layouts.get(index)
         if layout is None:
             lines = OutputLines()
-            lines.write(reveal(self._exchange.messages[index]["content"]))
+            lines.write(reveal(_text_of(self._exchange.messages[index])))
             layout = self._layouts[index] = LazyLayout(lines, self.text_width, self.theme_styles, indent=2)
         return layout
 
@@ -184,7 +185,7 @@ class ExchangeView(Read):
         assert self._exchange is not None
         exchange, styles, width = self._exchange, self.theme_styles, self.text_width
         message, opened = exchange.messages[index], self._is_open(index)
-        known, size = index < exchange.fresh, _tokens([message])
+        known, size = index < exchange.fresh, _tokens([message], exchange)
         size = f"{size}{'in the session' if known else 'sent':>16}" if width >= _WORDY else size
         mark = "" if known or width >= _WORDY else "↑ "
         right = Segment(f"  {mark}{size}", styles("dim", on))
@@ -208,14 +209,21 @@ def _summarize_message(message: Message, exchange: Exchange) -> str:
     return one_line(content[:_HEAD])
 
 
-def _tokens(messages: Sequence[Message]) -> str:
-    return f"~{tokens(estimate_tokens(message['content'] for message in messages))} tokens"
+def _text_of(message: Message) -> str:
+    """The text of a message, and a line for each of its images."""
+    return "\n\n".join([message["content"], *map(image_text, images_in([message]))])
+
+
+def _tokens(messages: Sequence[Message], exchange: Exchange) -> str:
+    model = exchange.asked.request.frame.model if exchange.asked else ""
+    images = tokens_of_images(model, images_in(messages))
+    return f"~{tokens(estimate_tokens(message['content'] for message in messages) + images)} tokens"
 
 
 def describe_exchange(exchange: Exchange) -> str:
     """Summarize the exchange in a line."""
     count, fresh = plural(len(exchange.messages), "message"), len(exchange.messages) - exchange.fresh
     facts = [f"{fresh} of {count} sent" if exchange.fresh else count]
-    facts.append(_tokens(exchange.messages[exchange.fresh :]))
+    facts.append(_tokens(exchange.messages[exchange.fresh :], exchange))
     mode = exchange.asked.request.mode if exchange.asked else ""
     return " · ".join([*facts, *([mode] if mode else [])])
