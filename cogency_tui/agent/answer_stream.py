@@ -106,8 +106,8 @@ class Generation:
         return ready
 
     def conclude(self, unread: Iterable[Chunk] = (), opening: str = "") -> None:
-        """Declare that no more text is needed than what has arrived, of which `unread` was taken: the response
-        closes when more arrives, or after `GRACE`. It stays open for text that may become `opening`."""
+        """Declare that no more text is needed than has arrived, of which `unread` was taken. The response
+        closes when more arrives, unless that may become `opening`, or after `GRACE`."""
         arrived = [*unread, *self._ready]
         self.trailing = "".join(chunk.text for chunk in arrived if isinstance(chunk, TextDelta))
         self._opening = opening
