@@ -18,15 +18,18 @@ _CONTENT: Callable[[Message], str] = itemgetter("content")
 
 
 class Calibration:
-    """The ratio of tokens to characters: one to four, until a provider has reported the tokens of a text."""
+    """The ratio of tokens to characters: one to four, until the tokens of a text are known."""
 
     def __init__(self) -> None:
+        self.observed = False
+        """True once a text's tokens were counted, by the provider or its tokenizer."""
         self._ratio = 1 / CHARACTERS_PER_TOKEN
 
     def observe(self, characters: int, tokens: int) -> None:
         """Record the tokens of a text."""
         if characters and tokens:
             self._ratio = tokens / characters
+            self.observed = True
 
     def tokens(self, characters: int) -> int:
         """The estimated tokens of a text, at least one unless it is empty."""

@@ -18,6 +18,7 @@ from cogency_tui.agent.project.trust import TrustState
 from cogency_tui.config.layers import load_settings
 from cogency_tui.config.schema import Settings, config_path
 from cogency_tui.errors import CogencyError, ConfigError, WorkspaceError
+from cogency_tui.providers import tokenizer
 from cogency_tui.providers.base import Provider
 from cogency_tui.providers.configured_providers import (
     KnownProvider,
@@ -39,6 +40,7 @@ _EXTRAS = {
     "mcp": ("mcp", "tools of MCP servers"),
     "acp": ("acp", "the agent in editors"),
     "serve": ("textual_serve", "the interface in a browser"),
+    "tokenizer": ("tiktoken", "token counts of OpenAI models before they report any"),
 }
 _PATIENCE = 10.0
 """Seconds for an endpoint to answer."""
@@ -66,8 +68,9 @@ async def check_installation(project: Path, data: Path) -> list[Finding]:
 
 
 async def check_machine(project: Path, settings: Settings) -> list[Finding]:
-    """The sandbox as it would be in `project` (resolved), git, and the extras."""
-    return [await _sandbox(project, settings), _git(), *(_extra(name) for name in _EXTRAS)]
+    """The sandbox as it would be in `project` (resolved), git, the extras and the tokenizer's file."""
+    extras = (_extra(name) for name in _EXTRAS)
+    return [await _sandbox(project, settings), _git(), *extras, *_tokenizer()]
 
 
 async def check_endpoints(settings: Settings) -> list[Finding]:
@@ -107,6 +110,20 @@ def _extra(name: str) -> Finding:
     if find_spec(module) is not None:
         return Finding(f"extra {name}", "ok", f"installed: {what}", "")
     return Finding(f"extra {name}", "note", f"not installed: {what}", f"pip install 'cogency-tui[{name}]'")
+
+
+def _tokenizer() -> Iterator[Finding]:
+    """The file without which the tokenizer cannot be used. It is never downloaded unasked."""
+    if not tokenizer.is_installed():
+        return
+    file, encoding = tokenizer.ranks_file(), tokenizer.ENCODING
+    if tokenizer.has_ranks():
+        yield Finding("tokenizer", "ok", f"{encoding} is in {file.parent}")
+        return
+    load = f"import tiktoken; tiktoken.get_encoding('{encoding}')"
+    lasts = "" if "TIKTOKEN_CACHE_DIR" in os.environ else "Set TIKTOKEN_CACHE_DIR to a folder that lasts. "
+    advice = f'{lasts}Download it once (3.6 MB, from OpenAI): {sys.executable} -c "{load}"'
+    yield Finding("tokenizer", "note", f"{encoding} is not in {file.parent}: tokens are estimated", advice)
 
 
 async def _endpoint(settings: Settings, provider: KnownProvider) -> Finding:

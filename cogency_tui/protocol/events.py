@@ -273,8 +273,8 @@ class CacheMiss(TypedDict):
     tokens: NotRequired[int]
 
 
-Purpose: TypeAlias = Literal["title", "summary", "profile", "llm"]
-"""The purpose of a request that belongs to no cycle."""
+Purpose: TypeAlias = Literal["title", "summary", "profile", "llm", "rest"]
+"""The purpose of a request that belongs to no cycle. The `rest` of an answer that was given up is one."""
 
 
 class Measure(TypedDict, total=False):

@@ -94,7 +94,7 @@ class AnthropicWire:
             body.pop(_FIELDS.get(param, param), None)
         return body
 
-    def reader(self) -> MessagesReader:
+    def reader(self, options: Options = PLAIN) -> MessagesReader:
         """Create a reader for one answer."""
         return MessagesReader(self._endpoint, names_answers=self._own)
 

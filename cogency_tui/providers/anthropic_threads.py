@@ -110,7 +110,7 @@ class ThreadWire(AnthropicWire):
         if self.previous and len(blocks) > _LONG_TURN:
             mark(blocks[0])
 
-    def reader(self) -> MessagesReader:
+    def reader(self, options: Options = PLAIN) -> MessagesReader:
         """Create a reader, which checks that the endpoint knows the thread."""
         self.answer = _ThreadReader(self._endpoint, held=self.held, names_answers=self._own)
         return self.answer

@@ -29,7 +29,8 @@ class Options(msgspec.Struct, frozen=True):
     the two, if it can, and states why its cache missed. None asks for no comparison.
 
     `tier` is the vendor's name of a class of service; empty for its default. `read_image` returns the content
-    of an image by its digest.
+    of an image by its digest. `report_rest` is called with the usage of the rest of an answer that was given
+    up, but that the endpoint could not be stopped from finishing.
     """
 
     tools: "tuple[ToolSpec, ...]" = ()
@@ -38,6 +39,7 @@ class Options(msgspec.Struct, frozen=True):
     previous: str | None = None
     tier: str = ""
     read_image: "Callable[[str], bytes] | None" = None
+    report_rest: "Callable[[Usage], None] | None" = None
 
 
 PLAIN = Options()

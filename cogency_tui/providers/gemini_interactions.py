@@ -94,7 +94,7 @@ class InteractionsWire:
         signs = RETURNED_REASONING not in refused
         return json.dumps(body | self._input(messages, options, signs)).encode()
 
-    def reader(self) -> "InteractionsReader":
+    def reader(self, options: Options = PLAIN) -> "InteractionsReader":
         """Create a reader for one answer, or for the next piece of it."""
         calls = self.answer.calls if self.continued.token else 0
         self.answer = InteractionsReader(self._endpoint, calls)

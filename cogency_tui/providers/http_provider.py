@@ -80,7 +80,7 @@ class EndpointRequests:
         """
         while True:
             options = without_refused(options, self._refused)
-            answer = _Answer(self._endpoint, self._wire.reader())
+            answer = _Answer(self._endpoint, self._wire.reader(options))
             body = self._wire.encode(messages, self._refused, options)
             try:
                 async with aclosing(self._transport.events(self._wire.path, body)) as events:

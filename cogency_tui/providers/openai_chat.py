@@ -105,7 +105,7 @@ class ChatWire:
             body |= self._effort(effort_word(self._facts.efforts, options.effort))
         return json.dumps({name: value for name, value in body.items() if name not in without}).encode()
 
-    def reader(self) -> "ChatReader":
+    def reader(self, options: Options = PLAIN) -> "ChatReader":
         """Create a reader that keeps the reasoning which the endpoint wants back."""
         details = self._messages.reasoning and self._vendor in _DETAILED
         return ChatReader(self._endpoint, texts=self._facts.returns_reasoning, details=details)

@@ -68,7 +68,7 @@ class ResponsesWire:
         # The input comes last: a longer history begins with the bytes of a shorter one.
         return {"model": self._endpoint.model, "store": False, **given, "input": items}
 
-    def reader(self) -> ResponsesReader:
+    def reader(self, options: Options = PLAIN) -> ResponsesReader:
         """Create a reader for one answer."""
         return ResponsesReader(self._endpoint, names_answers=self._diagnoses)
 

@@ -7,11 +7,13 @@ after each answer and would have to be sent with every message; tools are, and h
 """
 
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from msgspec.structs import replace
 
-from cogency_tui.errors import SessionLostError
+from cogency_tui.errors import ProviderError, SessionLostError
 from cogency_tui.protocol.messages import Message
 from cogency_tui.providers.base import (
     PLAIN,
@@ -41,7 +43,7 @@ from cogency_tui.providers.refused_parameters import (
     without_refused,
 )
 from cogency_tui.providers.surrogates import SurrogateJoiner
-from cogency_tui.providers.token_counting import SessionUsage
+from cogency_tui.providers.token_counting import SessionUsage, rest_of
 from cogency_tui.providers.websocket_transport import Socket, socket_url
 from cogency_tui.providers.wire_protocol import Frame, table
 
@@ -157,13 +159,24 @@ class ResponsesSession:
             yield usage
         finally:
             if not self._whole:
-                await self.close()
+                await self._give_up(reader, answer)
         check_ending(self._endpoint, frame.finish, wrote=answer.wrote, reasoned=bool(answer.written))
 
     async def close(self) -> None:
         """Close the connection."""
         self._whole = False
         await self._socket.close()
+
+    async def _give_up(self, reader: ResponsesReader, answer: "_Answer") -> None:
+        """Close the connection. Where the answer goes on in its lane, report the usage of its rest."""
+        read_rest = partial(self._read_rest, reader, self._usage.estimated(answer.written))
+        await (self._socket.close(read_rest) if isinstance(self._socket, Lane) else self._socket.close())
+
+    def _read_rest(self, reader: ResponsesReader, known: Usage, event: Mapping[str, Any]) -> None:
+        with suppress(ProviderError):
+            usage = self._read(reader, event).usage
+            if usage and self._options.report_rest:
+                self._options.report_rest(rest_of(usage, known))
 
     def _add(self, messages: Sequence[Message]) -> None:
         self._usage.sending(each["content"] for each in messages)

@@ -72,7 +72,7 @@ class StoredResponsesWire:
             body["previous_response_id"] = self.previous
         return json.dumps(body).encode()
 
-    def reader(self) -> ResponsesReader:
+    def reader(self, options: Options = PLAIN) -> ResponsesReader:
         """Create a reader for one answer."""
         self.answer = self._wire.reader()
         return self.answer

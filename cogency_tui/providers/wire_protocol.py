@@ -74,8 +74,8 @@ class Wire(Protocol):
         same arguments always give the same bytes. A wire ignores the options that it does not have."""
         ...
 
-    def reader(self) -> Reader:
-        """Create a reader for one answer."""
+    def reader(self, options: Options = PLAIN) -> Reader:
+        """Create a reader for the answer to a request with these `options`."""
         ...
 
     def models(self, body: Mapping[str, Any]) -> list[str]:

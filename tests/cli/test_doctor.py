@@ -129,6 +129,18 @@ def test_the_machine_is_looked_at(run: Run) -> None:
     assert not [name for name in findings if name.startswith("ask ")]
 
 
+def test_the_file_of_the_tokenizer_is_looked_for(run: Run, tmp_path: Path) -> None:
+    _status, findings, _printed = examined(run, TIKTOKEN_CACHE_DIR=str(tmp_path))
+    assert findings["extra tokenizer"]["state"] == "ok"
+    found = findings["tokenizer"]
+    assert (found["state"], found["what"]) == (
+        "note",
+        f"o200k_base is not in {tmp_path}: tokens are estimated",
+    )
+    assert "-c \"import tiktoken; tiktoken.get_encoding('o200k_base')\"" in found["advice"]
+    assert not [*tmp_path.glob("*.tmp")]
+
+
 def test_a_sandbox_that_is_required_has_to_work(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "config.toml"
     path.write_text('sandbox = "require"')

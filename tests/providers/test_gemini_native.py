@@ -244,6 +244,18 @@ async def test_without_tools_or_a_call_such_an_end_is_an_error(options: Options,
         await provider.close()
 
 
+def test_a_reader_knows_the_tools_of_its_own_request() -> None:
+    wire = wire_of()
+    act, answer = wire.reader(TOOLS), wire.reader()
+    broken = {"finishReason": "MALFORMED_FUNCTION_CALL", "finishMessage": TRIED}
+    chunk = json.dumps({"candidates": [broken]})
+    [call] = act.read("message", chunk).native
+    assert isinstance(call, CallDelta)
+    assert (call.name, call.arguments) == ("read", TRIED)
+    with pytest.raises(ProviderProtocolError, match="MALFORMED_FUNCTION_CALL"):
+        answer.read("message", chunk)
+
+
 # What a request asks for.
 
 

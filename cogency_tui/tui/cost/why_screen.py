@@ -30,6 +30,7 @@ _OTHERS = {
     "summary": ("Summary", "Summarized earlier messages."),
     "profile": ("Preferences", "Updated what is remembered about you."),
     "llm": ("llm", "Answered questions of the llm tool."),
+    "rest": ("Stopped answers", "Went on at the provider after they were stopped."),
 }
 """The name and the meaning of each purpose of requests that belong to no step."""
 
