@@ -3,6 +3,10 @@
 Invariant: whatever happens (a malformed block, a failing endpoint, the user's Escape), every announced call
 gets exactly one result, what was written remains, and the turn's last event is `interrupt`, or `end` (after
 the `error` that ended the turn, if one did). This holds when the store fails, too.
+
+A message that is sent meanwhile steers the turn: the turn ends before its next request, when every call has
+its result, and the message begins the next one, whose first request has both. Each message begins a turn, so
+that all that counts, limits, reverts or forks turns counts it alike.
 """
 
 import asyncio
@@ -59,7 +63,10 @@ _GO_ON = (
 
 
 class Turn:
-    """Runs once. `run` returns when all is over; `interrupt` hastens that."""
+    """Runs once. `run` returns when all is over; `interrupt` hastens that.
+
+    `message_waits` is asked before each request; if it returns True the turn ends there.
+    """
 
     def __init__(
         self,
@@ -67,11 +74,14 @@ class Turn:
         store: Store,
         recorder: Recorder,
         clock: Callable[[], float] = time.time,
+        *,
+        message_waits: Callable[[], bool] = lambda: False,
     ) -> None:
         self._conversation = conversation
         self._store = store
         self._recorder = recorder
         self._clock = clock
+        self._message_waits = message_waits
         self._history = self._follow_dialect()
         self._actions = TurnActions()
         self._interrupted = False
@@ -137,6 +147,9 @@ class Turn:
     async def _ask(self, query: str, review: Callable[[], Awaitable[ReviewNote | None]] | None) -> None:
         """Emit the user's message."""
         message: UserEvent = {"type": "user", "timestamp": self._clock(), "content": query}
+        if self._conversation.was_steered:
+            message["steered"] = True
+            self._conversation.was_steered = False
         if self._sources:
             self._sources.record(message)
         if environment := await self._conversation.environment(self._store):
@@ -147,6 +160,7 @@ class Turn:
 
     async def _continue(self) -> None:
         """Send a model whose own words are the last ones a result: a request ends with what it is sent."""
+        self._conversation.was_steered = False
         prepared = await self._history.prepare("")
         if prepared.messages[-1]["role"] == "assistant":
             await self._recorder.emit(brief_result(new_id(), "turn", _GO_ON, self._clock(), "failed"))
@@ -154,6 +168,10 @@ class Turn:
     async def _cycles(self) -> None:
         most = self._conversation.settings.max_iterations
         for number in range(1, most + 1):
+            if self._message_waits():
+                self._conversation.was_steered = True
+                await self._end()
+                return
             cycle = await self._begin(last=number == most)
             await cycle.run()
             await cycle.settle()
