@@ -345,7 +345,7 @@ class Agent:
 
         `typed` is the part of the query that the user typed: the profile learns from nothing else.
 
-        `message_waits` steers: it is asked before each request, when every call has its result. If it
+        `message_waits` steers: it is asked between two requests, when every call has its result. If it
         returns True the turn ends there, and the next one, with the message that waits, continues the work:
         its first request has the results and the message. The messages stay with the caller, so that each is
         sent once, whenever it comes.

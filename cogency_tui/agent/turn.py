@@ -65,7 +65,7 @@ _GO_ON = (
 class Turn:
     """Runs once. `run` returns when all is over; `interrupt` hastens that.
 
-    `message_waits` is asked before each request; if it returns True the turn ends there.
+    `message_waits` is asked between two requests; if it returns True the turn ends there.
     """
 
     def __init__(
@@ -82,6 +82,8 @@ class Turn:
         self._recorder = recorder
         self._clock = clock
         self._message_waits = message_waits
+        self._steers, conversation.was_steered = conversation.was_steered, False
+        """True if the turn before this one ended for the message of this one."""
         self._history = self._follow_dialect()
         self._actions = TurnActions()
         self._interrupted = False
@@ -147,9 +149,8 @@ class Turn:
     async def _ask(self, query: str, review: Callable[[], Awaitable[ReviewNote | None]] | None) -> None:
         """Emit the user's message."""
         message: UserEvent = {"type": "user", "timestamp": self._clock(), "content": query}
-        if self._conversation.was_steered:
+        if self._steers:
             message["steered"] = True
-            self._conversation.was_steered = False
         if self._sources:
             self._sources.record(message)
         if environment := await self._conversation.environment(self._store):
@@ -160,7 +161,6 @@ class Turn:
 
     async def _continue(self) -> None:
         """Send a model whose own words are the last ones a result: a request ends with what it is sent."""
-        self._conversation.was_steered = False
         prepared = await self._history.prepare("")
         if prepared.messages[-1]["role"] == "assistant":
             await self._recorder.emit(brief_result(new_id(), "turn", _GO_ON, self._clock(), "failed"))
@@ -168,8 +168,7 @@ class Turn:
     async def _cycles(self) -> None:
         most = self._conversation.settings.max_iterations
         for number in range(1, most + 1):
-            if self._message_waits():
-                self._conversation.was_steered = True
+            if self._ends_before(number):
                 await self._end()
                 return
             cycle = await self._begin(last=number == most)
@@ -203,6 +202,14 @@ class Turn:
             f"Turn stopped after {most} step{'' if most == 1 else 's'} (the maximum).",
             "Send another message to continue, or raise Maximum steps per turn (max_iterations).",
         )
+
+    def _ends_before(self, number: int) -> bool:
+        """Return whether the turn ends before its request of this number, for a message that waits.
+
+        Messages that wait together go together: one that steers has no request of its own then.
+        """
+        self._conversation.was_steered = (number > 1 or self._steers) and self._message_waits()
+        return self._conversation.was_steered
 
     def _gives_up_after(self, cycle: Cycle) -> bool:
         """Return whether repeated failures end the turn after this cycle."""

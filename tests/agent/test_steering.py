@@ -192,6 +192,15 @@ async def test_a_message_that_comes_as_the_turn_ends_is_answered_once(make_agent
     assert [event.get("steered") for event in kept if event["type"] == "user"] == [None, None]
 
 
+async def test_a_message_that_is_sent_at_once_follows_the_first_step(make_agent: MakeAgent) -> None:
+    agent = make_agent(READ, "Both.", mode="replay")
+    async with agent:
+        sender = Sender(agent)
+        await sender.send("go", then=[STEERED], at="user")
+    assert types(sender.turns[0])[-3:] == ["result", "metric", "end"]
+    assert len(provider_of(agent).sent) == 2
+
+
 async def test_a_message_waits_while_the_user_is_asked(make_agent: MakeAgent, project: Path) -> None:
     asked = asyncio.Event()
     answer = asyncio.Event()
@@ -233,10 +242,8 @@ async def test_an_interrupt_leaves_the_message_with_the_caller(make_agent: MakeA
 async def test_a_turn_whose_message_does_not_come_is_continued(make_agent: MakeAgent) -> None:
     agent = make_agent(READ, "It prints hello.", "Later.", mode="replay")
     async with agent:
-        waits = True
-        stream = agent.stream("go", conversation_id="c", chunks=False, message_waits=lambda: waits)
-        assert types([event async for event in stream]) == ["user", "end"]
-        waits = False
+        stream = agent.stream("go", conversation_id="c", chunks=False, message_waits=lambda: True)
+        assert types([event async for event in stream])[-3:] == ["result", "metric", "end"]
         queue = EventQueue()
         await agent.retry_turn(queue, conversation_id="c")
         events = [event async for event in queue]
@@ -251,8 +258,7 @@ async def test_a_program_that_ends_between_leaves_an_unanswered_turn_and_the_mes
     make_agent: MakeAgent,
 ) -> None:
     async with make_agent(READ, mode="replay") as agent:
-        waits = iter([False, True])
-        stream = agent.stream("go", conversation_id="c", chunks=False, message_waits=lambda: next(waits))
+        stream = agent.stream("go", conversation_id="c", chunks=False, message_waits=lambda: True)
         assert types([event async for event in stream])[-2:] == ["metric", "end"]
     again = make_agent("As you wish.", mode="replay")
     async with again:

@@ -129,7 +129,7 @@ async def test_a_message_is_put_off_until_after_the_turn_and_back(project: Path)
 
 
 async def test_a_message_that_is_edited_does_not_go_nor_do_those_behind_it(project: Path) -> None:
-    work = Work(project, STEP, STEP, "First.", "Second.")
+    work = Work(project, STEP, STEP, "First.", "Second.", "Third.")
     async with working(work, "one", "two") as pilot:
         await pilot.press("up", "up")
         work.go_on.set()
@@ -139,7 +139,8 @@ async def test_a_message_that_is_edited_does_not_go_nor_do_those_behind_it(proje
         await pilot.press("!", "enter")
         await finished(pilot)
         await until(pilot, lambda: not queue_of(pilot))
-        assert (await work.stored(pilot))[-3:] == ["one!", "two", "Second."]
+        await finished(pilot)
+        assert (await work.stored(pilot))[-4:] == ["one!", "Second.", "two", "Third."]
 
 
 async def test_a_message_that_is_removed_does_not_go(project: Path) -> None:
