@@ -104,6 +104,8 @@ class Conversation:
         self.registry = assemble(self)
         self.busy = False
         """True if work is running or about to."""
+        self.was_steered = False
+        """True if the last turn ended between two requests, for a message that follows."""
         self._interrupted = False
         self._work: Work | None = None
         self.pending_notices: list[str] = []

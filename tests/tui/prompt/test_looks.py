@@ -79,6 +79,7 @@ class BoxStand(Stand):
     def __init__(self, *queued: str) -> None:
         super().__init__(Surface(id="pane"))
         self.queue = MessageQueue(lambda: None)
+        self.queue.in_turn = True
         for text in queued:
             self.queue.add(Written(text))
 
