@@ -105,6 +105,8 @@ class Conversation:
         """True if work is running or about to."""
         self._interrupted = False
         self._work: Work | None = None
+        self.pauses: tuple[float, ...] = ()
+        """The last pauses between a turn and the next, in seconds."""
         self.pending_notices: list[str] = []
         """Notices for the user about the next turn."""
         self.instructions = Instructions()
@@ -144,7 +146,12 @@ class Conversation:
     def options(self) -> Options:
         """The options of its next request, but for the tools."""
         effort = self.choices.effort()
-        return Options(effort=None if effort == "auto" else effort, conversation=self.id)
+        return Options(
+            effort=None if effort == "auto" else effort,
+            conversation=self.id,
+            tier=self.settings.service_tier,
+            pauses=self.pauses,
+        )
 
     def interrupt(self) -> None:
         """Stop the turn, even one that has not begun yet."""

@@ -116,6 +116,7 @@ class Turn:
             else:
                 await self._ask(query, review)
             await self._notices()
+            self._conversation.pauses = await self._requests.pauses(self._conversation.id)
             await self._cycles()
         except Interrupted:
             await self._close(INTERRUPTED, "interrupted")

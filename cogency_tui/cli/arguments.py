@@ -344,6 +344,7 @@ def _add_agent_options(parser: argparse.ArgumentParser, *, cwd: bool = True) -> 
     parser.add_argument("--mode", choices=MODES, help="session mode")
     parser.add_argument("--dialect", choices=DIALECT_CHOICES, help="tool-call format")
     parser.add_argument("--effort", choices=EFFORT_CHOICES, help="how hard the model thinks")
+    parser.add_argument("--service-tier", metavar="NAME", help="the provider's class of service: flex, …")
     parser.add_argument("--permissions", choices=PERMISSIONS, help="what runs without asking")
     parser.add_argument("--max-iterations", type=_positive, metavar="N", help="maximum steps per turn")
     if cwd:

@@ -24,7 +24,7 @@ from cogency_tui.providers.gemini_content import (
 )
 from cogency_tui.providers.gemini_thinking import checks_signatures, thinking_config
 from cogency_tui.providers.models import ModelFacts
-from cogency_tui.providers.refused_parameters import CALL_IDS, RETURNED_REASONING, TIER
+from cogency_tui.providers.refused_parameters import CALL_IDS, RETURNED_REASONING
 from cogency_tui.providers.surrogates import whole_text
 from cogency_tui.providers.wire_protocol import (
     Finish,
@@ -129,7 +129,7 @@ class GeminiWire:
         settings: dict[str, Any] = {}
         if thinking := thinking_config(self._endpoint.model, self._facts, options.effort, refused):
             settings["generationConfig"] = {"thinkingConfig": thinking}
-        if options.tier and TIER not in refused:
+        if options.tier:
             settings["serviceTier"] = options.tier
         return settings
 

@@ -62,7 +62,7 @@ _NAMES: Mapping[str, Vendor] = {"openrouter": "openrouter", "mistral": "mistral"
 
 def vendor_of(endpoint: Endpoint) -> Vendor:
     """Return whose endpoint this is, by its host, or its configured name: as `openai` many servers are
-    configured that are not, whose cache and classes of service are not OpenAI's."""
+    configured that are not, whose cache is not OpenAI's."""
     return _HOSTS.get(endpoint.host) or _NAMES.get(endpoint.name, "")
 
 
@@ -115,13 +115,13 @@ class ChatWire:
         return names_in(body.get("data"))
 
     def _own_fields(self, options: Options) -> dict[str, Any]:
-        """Return the fields of this endpoint's vendor."""
+        """Return the fields of this endpoint's vendor, and the class of service that the user has chosen."""
+        fields: dict[str, Any] = {"service_tier": options.tier} if options.tier else {}
         if self._vendor == "minimax" and self._facts.returns_reasoning:
-            return {"reasoning_split": True}
-        if self._vendor != "openai":
-            return {}
-        fields = {"prompt_cache_key": options.conversation, "service_tier": options.tier}
-        return {name: value for name, value in fields.items() if value}
+            fields["reasoning_split"] = True
+        if self._vendor == "openai" and options.conversation:
+            fields["prompt_cache_key"] = options.conversation
+        return fields
 
     def _effort(self, word: str) -> dict[str, Any]:
         if self._vendor == "openrouter":

@@ -35,6 +35,7 @@ def settings_of(status: Status) -> list[Fact]:
         Fact("Permissions", _permissions(status)),
         Fact("Session mode", _session_mode(status)),
         Fact("Reasoning effort", _effort(status)),
+        *([Fact("Service tier", _service_tier(status))] if status.service_tier else []),
         Fact("Tool-call format", _dialect(status)),
     ]
     sandbox = describe_sandbox(status.sandbox)
@@ -44,6 +45,12 @@ def settings_of(status: Status) -> list[Fact]:
 def _effort(status: Status) -> str:
     instead = f" → {one_line(status.effort_sent)}, which the model has" if status.effort_sent else ""
     return f"{status.effort}{instead}: {options()['effort'].means[status.effort]}"
+
+
+def _service_tier(status: Status) -> str:
+    """The class of service that is requested, and the one that answered."""
+    answered = one_line(status.step.get("tier", ""))
+    return one_line(status.service_tier) + (f" (last answer: {answered})" if answered else "")
 
 
 def _dialect(status: Status) -> str:

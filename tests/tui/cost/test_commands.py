@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from cogency_tui.agent.timeline.costs import CostReport, RequestCost
 from cogency_tui.agent.timeline.model import Asked, Point
 from cogency_tui.config.schema import Settings
 from cogency_tui.errors import NetworkError
-from cogency_tui.protocol.events import CacheMiss
+from cogency_tui.protocol.events import CacheMiss, Measure
 from cogency_tui.protocol.messages import Message
 from cogency_tui.providers.anthropic import AnthropicWire
 from cogency_tui.providers.base import PLAIN, Chunk, Options, Usage
@@ -28,7 +29,7 @@ from cogency_tui.tui.cost.cache_misses import draw_cache_miss, missed_cache
 from cogency_tui.tui.cost.compaction_screen import CompactDialog
 from cogency_tui.tui.cost.context_screen import ContextScreen, SummaryScreen
 from cogency_tui.tui.cost.screen import CostScreen
-from cogency_tui.tui.cost.why_screen import CostRow, WhyScreen, cost_rows
+from cogency_tui.tui.cost.why_screen import CostRow, WhyScreen, cost_rows, draw_cost_note
 from cogency_tui.tui.kit.dialogs import Choices, Confirmation
 from cogency_tui.tui.status.screen import StatusScreen
 from cogency_tui.tui.theme_styles import theme_styles_of
@@ -390,6 +391,13 @@ def report_of(requests: int) -> CostReport:
         for turn in range(1, requests + 1)
     ]
     return CostReport(costs, [], [], [each.measure for each in costs])
+
+
+def test_a_request_is_shown_with_the_mode_the_effort_and_the_tier_that_it_had() -> None:
+    choices: Measure = {"provider": "p", "model": "m", "mode": "replay", "effort": "low", "tier": "flex"}
+    cost = replace(report_of(1).requests[0], measure=choices)
+    [*_, last] = draw_cost_note(CostRow("Requests", cost), 160, theme_styles_of("night"))
+    assert "p/m, replay mode, effort low, tier flex. Includes earlier tool results." in last.text
 
 
 @pytest.mark.parametrize(("requests", "listed"), [(10, 10), (19, 19), (20, 30)])

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
+from msgspec.structs import replace
 from textual.pilot import Pilot
 
 from cogency_tui.config.options import options
@@ -159,6 +160,16 @@ def test_the_dialog_says_that_a_provider_without_sessions_cannot_resume() -> Non
     text = "\n".join(line.text for line in draw_status(status, 160, theme_styles_of("night")))
     assert "resume: not possible, mine has no sessions. Use /mode replay" in text
     assert "one session with the provider" not in text
+
+
+def test_the_dialog_shows_a_chosen_service_tier_and_the_one_that_answered() -> None:
+    chosen = Status("auto", "openai", "gpt", "ask", service_tier="flex")
+    answered = replace(chosen, step={**STEP, "tier": "default"})
+    for status, row in ((chosen, "flex"), (answered, "flex (last answer: default)")):
+        lines = [line.text.rstrip() for line in draw_status(status, 90, theme_styles_of("night"))]
+        assert f"{'Service tier':<20}{row}" in lines
+    usual = draw_status(replace(chosen, service_tier=""), 90, theme_styles_of("night"))
+    assert "Service tier" not in "\n".join(line.text for line in usual)
 
 
 def test_the_dialog_labels_every_figure() -> None:
