@@ -318,6 +318,13 @@ def _add_eval_options(parser: argparse.ArgumentParser) -> None:
         choices=DIALECT_CHOICES,
         help="tool-call format to compare; may be repeated; default: the configured one",
     )
+    parser.add_argument(
+        "--effort",
+        action="append",
+        default=[],
+        choices=EFFORT_CHOICES,
+        help="reasoning effort to compare; may be repeated; default: the configured one",
+    )
     parser.add_argument("--mode", choices=MODES, help="session mode")
     parser.add_argument(
         "--times", type=_positive, default=1, metavar="K", help="attempts at each task; default: 1"

@@ -11,7 +11,7 @@ from cogency_tui.providers.anthropic_thinking import Thinking
 from cogency_tui.providers.base import PLAIN, Options
 from cogency_tui.providers.cache_lifetimes import ANTHROPIC, lifetime_for
 from cogency_tui.providers.endpoint import Endpoint
-from cogency_tui.providers.models import ModelFacts
+from cogency_tui.providers.models import ListedModel, ModelFacts
 from cogency_tui.providers.refused_parameters import (
     EAGER_INPUT,
     EFFORT,
@@ -19,7 +19,7 @@ from cogency_tui.providers.refused_parameters import (
     RETURNED_REASONING,
     THINKING,
 )
-from cogency_tui.providers.wire_protocol import names_in
+from cogency_tui.providers.wire_protocol import listed_models
 
 DEFAULT_OUTPUT = 32_000
 """Tokens of an answer where the model's own limit is not known: every model that the vendor still serves
@@ -107,9 +107,9 @@ class AnthropicWire:
         """Create a reader for one answer."""
         return MessagesReader(self._endpoint, names_answers=self._own)
 
-    def models(self, body: Mapping[str, Any]) -> list[str]:
-        """Return the ids in `data`."""
-        return names_in(body.get("data"))
+    def models(self, body: Mapping[str, Any]) -> list[ListedModel]:
+        """Return the models in `data`."""
+        return listed_models(body.get("data"))
 
     def _optional(self, history: Arrangement, options: Options) -> dict[str, Any]:
         fields = self._thinking.fields(options.effort)

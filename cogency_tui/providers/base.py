@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 import msgspec
 
 from cogency_tui.config.schema import Effort
-from cogency_tui.providers.models import ModelFacts
+from cogency_tui.providers.models import ListedModel, ModelFacts
 
 if TYPE_CHECKING:
     from cogency_tui.protocol.events import CacheMiss
@@ -201,8 +201,8 @@ class Provider(Protocol):
         """
         ...
 
-    async def models(self) -> list[str]:
-        """Return the names of the endpoint's models, sorted; empty where it does not list them.
+    async def models(self) -> list[ListedModel]:
+        """Return the endpoint's models, sorted by name; empty where it does not list them.
 
         Raises:
             ProviderError: it refused or failed.

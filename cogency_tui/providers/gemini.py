@@ -23,7 +23,7 @@ from cogency_tui.providers.gemini_content import (
     without_ids,
 )
 from cogency_tui.providers.gemini_thinking import checks_signatures, thinking_config
-from cogency_tui.providers.models import ModelFacts
+from cogency_tui.providers.models import ListedModel, ModelFacts
 from cogency_tui.providers.refused_parameters import CALL_IDS, RETURNED_REASONING
 from cogency_tui.providers.surrogates import whole_text
 from cogency_tui.providers.wire_protocol import (
@@ -111,7 +111,7 @@ class GeminiWire:
         self._newest = GeminiReader(self._endpoint)
         return self._newest
 
-    def models(self, body: Mapping[str, Any]) -> list[str]:
+    def models(self, body: Mapping[str, Any]) -> list[ListedModel]:
         """Return the models that generate content, without `models/` before their names."""
         return models_in(body)
 
@@ -239,7 +239,7 @@ def texts_of(content: Mapping[str, Any]) -> tuple[str, str]:
     return text, "".join(text_of(part.get("text")) for part in parts if part.get("thought"))
 
 
-def models_in(body: Mapping[str, Any]) -> list[str]:
+def models_in(body: Mapping[str, Any]) -> list[ListedModel]:
     """Return the models of a list that generate content, sorted, without `models/` before their names."""
     found = [table(each) for each in items(body.get("models"))]
     names = {
@@ -247,7 +247,7 @@ def models_in(body: Mapping[str, Any]) -> list[str]:
         for each in found
         if "generateContent" in items(each.get("supportedGenerationMethods", ["generateContent"]))
     }
-    return sorted(names - {""})
+    return [ListedModel(name) for name in sorted(names - {""})]
 
 
 def _unwrapped(data: str) -> str:

@@ -47,7 +47,7 @@ from cogency_tui.providers.gemini_steps import steps
 from cogency_tui.providers.gemini_thinking import checks_signatures, generation_config
 from cogency_tui.providers.http_provider import EndpointRequests, Opener
 from cogency_tui.providers.http_transport import Timeouts, Wait, with_retries
-from cogency_tui.providers.models import ModelFacts
+from cogency_tui.providers.models import ListedModel, ModelFacts
 from cogency_tui.providers.refused_parameters import RETURNED_REASONING
 from cogency_tui.providers.surrogates import whole_text
 from cogency_tui.providers.token_counting import RepeatingUsage
@@ -100,7 +100,7 @@ class InteractionsWire:
         self.answer = InteractionsReader(self._endpoint, calls)
         return self.answer
 
-    def models(self, body: Mapping[str, Any]) -> list[str]:
+    def models(self, body: Mapping[str, Any]) -> list[ListedModel]:
         """Return the models that generate content, without `models/` before their names."""
         return models_in(body)
 

@@ -27,7 +27,7 @@ from cogency_tui.providers.base import (
 from cogency_tui.providers.ending_checks import check_ending
 from cogency_tui.providers.endpoint import Endpoint
 from cogency_tui.providers.http_transport import HttpTransport, Timeouts, Wait, with_retries
-from cogency_tui.providers.models import ModelFacts
+from cogency_tui.providers.models import ListedModel, ModelFacts
 from cogency_tui.providers.refused_parameters import (
     UnsupportedParameterError,
     describe_refused,
@@ -62,7 +62,7 @@ class EndpointRequests:
         self._transport = HttpTransport(endpoint, wire.headers(), timeouts)
         self._refused: set[str] = set() if refused is None else refused
 
-    async def models(self) -> list[str]:
+    async def models(self) -> list[ListedModel]:
         """List the endpoint's models.
 
         Raises:
@@ -245,7 +245,7 @@ class HttpProvider:
             )
         return await self._sessions(messages, options)
 
-    async def models(self) -> list[str]:
+    async def models(self) -> list[ListedModel]:
         """List the endpoint's models.
 
         Raises:

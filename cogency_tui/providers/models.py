@@ -9,7 +9,7 @@ import tomllib
 from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, cast
+from typing import Annotated, Any, NamedTuple, cast
 
 import msgspec
 from msgspec import Meta
@@ -129,11 +129,26 @@ class ModelFacts(Capabilities, frozen=True):
     efforts: Mapping[Effort, str] = {}
 
 
-class Ending(NamedTuple):
-    """The end of a model: the day, and whether that is still to come."""
+class ListedModel(NamedTuple):
+    """A model in an endpoint's list; `ends` is the day of its end, if the endpoint states one."""
 
-    verb: Literal["ends", "ended"]
+    name: str
+    ends: date | None = None
+
+
+def with_listed_end(facts: ModelFacts, listed: ListedModel) -> ModelFacts:
+    """Return the facts with the end that the endpoint states, if it does: it knows best."""
+    return replace(facts, ends=listed.ends) if listed.ends else facts
+
+
+class Ending(NamedTuple):
+    """The end of a model: the day, and whether that is over."""
+
+    is_past: bool
     day: date
+
+    def __str__(self) -> str:
+        return f"{'was' if self.is_past else 'is'} retired on {self.day}"
 
 
 def ending_of(facts: ModelFacts, today: date | None = None) -> Ending | None:
@@ -141,13 +156,14 @@ def ending_of(facts: ModelFacts, today: date | None = None) -> Ending | None:
     today = today or _today()
     if facts.ends is None or facts.ends - today > _SOON:
         return None
-    return Ending("ends" if facts.ends >= today else "ended", facts.ends)
+    return Ending(facts.ends < today, facts.ends)
 
 
 def describe_ending(model: str, facts: ModelFacts, advice: str) -> str:
-    """`claude-sonnet-4-5 ends on 2026-11-30: ADVICE` for a model that ends within 60 days; else empty."""
+    """`claude-sonnet-4-5 is retired on 2026-11-30: ADVICE` for a model that ends within 60 days; else
+    empty."""
     ending = ending_of(facts)
-    return f"{model} {ending.verb} on {ending.day}: {advice}" if ending else ""
+    return f"{model} {ending}: {advice}" if ending else ""
 
 
 class Models:

@@ -15,12 +15,12 @@ from cogency_tui.providers.base import PLAIN, Options
 from cogency_tui.providers.cache_lifetimes import OPENAI, lifetime_for
 from cogency_tui.providers.efforts import effort_word
 from cogency_tui.providers.endpoint import Endpoint
-from cogency_tui.providers.models import ModelFacts
+from cogency_tui.providers.models import ListedModel, ModelFacts
 from cogency_tui.providers.openai_responses_events import LABEL, ResponsesReader
 from cogency_tui.providers.openai_responses_input import function_of, items_of
 from cogency_tui.providers.refused_parameters import EFFORT, LIFETIME, RETURNED_REASONING
 from cogency_tui.providers.surrogates import whole_text
-from cogency_tui.providers.wire_protocol import bearer, names_in
+from cogency_tui.providers.wire_protocol import bearer, listed_models
 
 
 class ResponsesWire:
@@ -73,9 +73,9 @@ class ResponsesWire:
         """Create a reader for one answer."""
         return ResponsesReader(self._endpoint, names_answers=self._diagnoses)
 
-    def models(self, body: Mapping[str, Any]) -> list[str]:
-        """Return the ids in `data`."""
-        return names_in(body.get("data"))
+    def models(self, body: Mapping[str, Any]) -> list[ListedModel]:
+        """Return the models in `data`."""
+        return listed_models(body.get("data"))
 
     def _reasoning(self, refused: Iterable[str], effort: Effort | None) -> dict[str, str]:
         fields: dict[str, str] = {}

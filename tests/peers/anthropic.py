@@ -13,7 +13,7 @@ A reply may be an `Answer`, with thinking and calls. What of these comes back ha
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import takewhile
@@ -82,6 +82,8 @@ class AnthropicPeer(Peer):
     context_size = 200_000
     others: Sequence[str] = ()
     """Models that are listed beside its own."""
+    lifecycles: Mapping[str, tuple[str, str]] = {}
+    """The lifecycle of models that are not active, each with the day of their retirement."""
     compares_late = False
     """True if no comparison is done before its answer begins."""
     thinking_types: Sequence[str] = ("adaptive", "between_tools", "disabled", "enabled")
@@ -385,12 +387,14 @@ class AnthropicPeer(Peer):
         return {"cache_miss_reason": {"type": kind, "cache_missed_input_tokens": missed}}
 
     def _model(self, name: str) -> dict[str, Any]:
+        lifecycle, day = self.lifecycles.get(name, ("active", ""))
         return {
             "type": "model",
             "id": name,
             "display_name": name.title(),
             "created_at": "2026-02-04T00:00:00Z",
-            "lifecycle": "active",
+            "lifecycle": lifecycle,
+            "retires_at": f"{day}T00:00:00Z" if day else None,
             "max_input_tokens": self.context_size,
             "max_tokens": self.most_output,
         }

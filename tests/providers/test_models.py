@@ -451,9 +451,9 @@ def _check(prices: Prices) -> None:
     [
         (None, None),
         (date(2027, 1, 22), None),
-        (date(2027, 1, 21), ("ends", date(2027, 1, 21))),
-        (date(2026, 11, 22), ("ends", date(2026, 11, 22))),
-        (date(2026, 11, 21), ("ended", date(2026, 11, 21))),
+        (date(2027, 1, 21), (False, date(2027, 1, 21))),
+        (date(2026, 11, 22), (False, date(2026, 11, 22))),
+        (date(2026, 11, 21), (True, date(2026, 11, 21))),
     ],
 )
 def test_an_end_is_reported_from_60_days_before_it_on(
@@ -464,7 +464,7 @@ def test_an_end_is_reported_from_60_days_before_it_on(
 
 def test_an_ending_is_described_with_advice() -> None:
     facts = ModelFacts(ends=date(2020, 1, 2))
-    assert describe_ending("m", facts, "choose another.") == "m ended on 2020-01-02: choose another."
+    assert describe_ending("m", facts, "choose another.") == "m was retired on 2020-01-02: choose another."
     assert describe_ending("m", ModelFacts(), "choose another.") == ""
 
 
