@@ -30,6 +30,7 @@ from cogency_tui.agent.profile.profile import ProfileText
 from cogency_tui.agent.project.instructions import Instructions, read_instructions
 from cogency_tui.agent.project.settings import Delegates
 from cogency_tui.agent.prompt import ACTION_TYPES, system_parts
+from cogency_tui.agent.prompt_cache import CacheWatch
 from cogency_tui.agent.request_messages import MessageLog
 from cogency_tui.agent.scheduler import Preview, Scheduler
 from cogency_tui.config.schema import DialectChoice, EffortChoice, Mode, Settings
@@ -125,6 +126,7 @@ class Conversation:
         self.calibration = Calibration()
         self._log = MessageLog()
         self._last_answers = LastAnswers()
+        self.cache_watch = CacheWatch()
         self._channel: Channel | None = None
         self._channel_key: tuple[Mode, Provider] | None = None
         self._settling: asyncio.Task[None] | None = None

@@ -488,6 +488,10 @@ async def test_the_providers_diagnosis_of_its_cache_is_shown_where_it_has_one(pr
         ({"reason": "input_changed"}, "Cache missed: the system prompt or an earlier message changed."),
         ({"reason": "of_next_year", "tokens": 10}, "Cache missed (about 10 tokens)."),
         (
+            {"reason": "unexplained", "tokens": 4200},
+            "Cache missed: the provider gives no reason (about 4.2k tokens).",
+        ),
+        (
             {"reason": "comparison_response_not_found"},
             "Cache not diagnosed: the provider no longer has the previous request.",
         ),
