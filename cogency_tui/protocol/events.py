@@ -268,9 +268,10 @@ class EndEvent(TypedDict):
 
 
 class CacheMiss(TypedDict):
-    """The provider's own diagnosis of its prompt cache: why it could not reuse all of the request before.
+    """Why the provider's prompt cache could not reuse all of the request before.
 
-    `reason` is the provider's code, `tokens` the number of tokens that it says were missed.
+    `reason` is the provider's code, and `tokens` the number of tokens that it says were missed; where it says
+    nothing and its figures show a miss, they are our own.
     """
 
     reason: str

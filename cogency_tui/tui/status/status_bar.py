@@ -58,6 +58,7 @@ class Status(msgspec.Struct, frozen=True):
     has_sessions: bool = True
     effort: EffortChoice = "auto"
     effort_sent: str = ""
+    service_tier: str = ""
     dialect: Dialect = "xml"
     dialect_reason: str = ""
 
@@ -111,6 +112,7 @@ def status_of(
         has_sessions=agent.provider.resumes,
         effort=agent.effort,
         effort_sent="" if agent.effort == "auto" else substitute(agent.provider.facts.efforts, agent.effort),
+        service_tier=agent.settings.service_tier,
         dialect=dialect_for(choice, agent.provider),
         dialect_reason=reason_for(choice, agent.provider),
     )
