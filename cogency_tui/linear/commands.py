@@ -90,6 +90,7 @@ async def _model(session: "LinearSession", argument: str) -> None:
     if argument:
         provider, _slash, model = argument.partition("/")
         await agent.choose_model(provider, model)
+        await session.store_choices()
     print_text(f"The model is {one_line(agent.provider.name)}/{one_line(agent.provider.model)}.")
 
 
@@ -108,6 +109,7 @@ async def _permissions(session: "LinearSession", argument: str) -> None:
 async def _dialect(session: "LinearSession", argument: str) -> None:
     agent = session.agent
     agent.dialect = _one_of(argument, DIALECT_CHOICES, "tool-call format") if argument else agent.dialect
+    await session.store_choices()
     chosen = agent.dialect or agent.settings.dialect
     print_text(f"Tool-call format: {chosen}. Choose one of: {', '.join(DIALECT_CHOICES)}.")
 
@@ -115,6 +117,7 @@ async def _dialect(session: "LinearSession", argument: str) -> None:
 async def _effort(session: "LinearSession", argument: str) -> None:
     agent = session.agent
     agent.effort = _one_of(argument, EFFORT_CHOICES, "reasoning effort") if argument else agent.effort
+    await session.store_choices()
     print_text(f"Reasoning effort: {agent.effort}. Choose one of: {', '.join(EFFORT_CHOICES)}.")
 
 

@@ -45,6 +45,12 @@ def test_the_permissions_that_are_set_count(project: Path) -> None:
     assert "Unknown permissions 'nonsense'." in said
 
 
+def test_the_effort_comes_back_with_the_conversation(project: Path) -> None:
+    assert "Reasoning effort: high." in piped(project, "list files\n/effort high\n").stdout
+    assert "Reasoning effort: high." in piped(project, "/effort\n", "-c").stdout
+    assert "Reasoning effort: auto." in piped(project, "/effort\n").stdout
+
+
 def test_the_dialect_and_the_model_that_are_set_are_those_that_answer(project: Path) -> None:
     said = piped(project, "/dialect action\n/dialect klingon\n/model offline\n/model nobody/x\nlist files\n")
     lines = said.stdout.splitlines()

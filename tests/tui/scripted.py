@@ -325,6 +325,12 @@ class ScriptedAgent:
     def review(self, conversation_id: str) -> NothingToReview:
         return NothingToReview()
 
+    async def resume_choices(self, conversation_id: str) -> str:
+        return ""
+
+    async def store_choices(self, conversation_id: str) -> None:
+        pass
+
     def interrupt(self, conversation_id: str | None = None) -> None:
         self._interrupted.set()
 

@@ -2,6 +2,8 @@
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from textual.screen import Screen
@@ -17,7 +19,7 @@ from cogency_tui.config.schema import (
     Mode,
     Permissions,
 )
-from cogency_tui.errors import CogencyError
+from cogency_tui.errors import CogencyError, StoreError
 from cogency_tui.providers.base import Provider
 from cogency_tui.providers.efforts import substitute
 from cogency_tui.providers.models import ending_of
@@ -58,6 +60,17 @@ class ModelCommands(FeatureCommands):
             "set_effort": self.set_effort,
             "choose_model": self.choose_model,
         }
+
+    def _apply(self) -> None:
+        """Show a choice, and store it with the conversation."""
+        self._display.show_state()
+        if (id := self._bridge.conversation_id) is not None:
+            self._screen.run_worker(partial(self._remember, id), group="choices")
+
+    async def _remember(self, id: str) -> None:
+        # The next message stores what could not be stored now.
+        with suppress(StoreError):
+            await self._agent.store_choices(id)
 
     def cycle_mode(self, _argument: str = "") -> None:
         """Switch to the next mode that the provider supports."""
@@ -102,7 +115,7 @@ class ModelCommands(FeatureCommands):
         chosen: list[DialectChoice] = [each for each in DIALECT_CHOICES if each == dialect]
         if chosen:
             agent.dialect = chosen[0]
-            self._display.show_state()
+            self._apply()
             used = dialect_for(agent.dialect, agent.provider)
             why = f" ({reason_for(agent.dialect, agent.provider)})" if used != agent.dialect else ""
             self.say(f"Tool-call format: {used}{why}. Takes effect with the next step.")
@@ -116,7 +129,7 @@ class ModelCommands(FeatureCommands):
         chosen: list[EffortChoice] = [each for each in EFFORT_CHOICES if each == effort]
         if chosen:
             agent.effort = chosen[0]
-            self._display.show_state()
+            self._apply()
             self.say(
                 f"Reasoning effort: {_shown(agent.effort, agent.provider)}. Takes effect with the next step."
             )
@@ -125,7 +138,7 @@ class ModelCommands(FeatureCommands):
         """Switch to the next effort, the model's default after the highest one; return it."""
         at = EFFORT_CHOICES.index(self._agent.effort) + 1
         self._agent.effort = EFFORT_CHOICES[at % len(EFFORT_CHOICES)]
-        self._display.show_state()
+        self._apply()
         return self._agent.effort
 
     def _offer(self, key: str, current: str, choose: Callable[[str], None]) -> None:
@@ -180,7 +193,7 @@ class ModelCommands(FeatureCommands):
         except CogencyError as exc:
             self.complain(exc)
             return
-        self._display.show_state()
+        self._apply()
         provider = self._agent.provider
         if chosen.keep:
             await self._store(chosen)
