@@ -389,6 +389,11 @@ class Agent:
         is_configured = self.effort == self.settings.effort and self._flags["effort"] is None
         return "" if is_configured else self.effort
 
+    def refuses(self, effort: EffortChoice) -> bool:
+        """Return whether the model has refused this effort, and is asked without it."""
+        engine = self._conversations.engine
+        return engine is not None and engine.refuses(self.provider, effort)
+
     async def store_choices(self, conversation_id: str) -> None:
         """Store the model, effort and dialect with a conversation, if it has begun: they come back with it.
 

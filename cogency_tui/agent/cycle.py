@@ -41,6 +41,7 @@ from cogency_tui.protocol.transcript import as_tool_call, call_record
 from cogency_tui.providers.base import (
     CallDelta,
     Chunk,
+    EffortRefused,
     Notice,
     ReasoningDelta,
     ReasoningItem,
@@ -138,6 +139,7 @@ class Cycle:
         self._runs_calls = runs_calls
         self._patience = max(PATIENCE, settings.first_byte_timeout, settings.idle_timeout)
         self._provider = conversation.provider()
+        self._engine = conversation.engine
         self._recorder = recorder
         self._clock = clock
         self._news = asyncio.Event()
@@ -191,7 +193,8 @@ class Cycle:
     def facts(self) -> Measure:
         """What was asked of the model beside the messages, and what went wrong with its calls."""
         facts: Measure = {"dialect": self._dialect}
-        if effort := self._prepared.options.effort:
+        effort = self._prepared.options.effort
+        if effort and not self._engine.refuses(self._provider, effort):
             facts["effort"] = effort
         if self._malformed_calls:
             facts["malformed"] = self._malformed_calls
@@ -591,6 +594,8 @@ class Cycle:
     async def _report(self, notice: Retrying | Notice) -> None:
         """Report a retry or notice of the provider to the user; the request continues by itself."""
         payload: ErrorPayload
+        if isinstance(notice, EffortRefused):
+            self._engine.refused_efforts.add((self._provider.name, self._provider.model, notice.effort))
         if isinstance(notice, Notice):
             payload = {"error": notice.text, "notice": True}
         else:

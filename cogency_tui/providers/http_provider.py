@@ -11,13 +11,14 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Protocol
 
+from cogency_tui.config.schema import Effort
 from cogency_tui.errors import NetworkError, ProviderError, SessionRefusedError
 from cogency_tui.protocol.messages import Message
 from cogency_tui.providers.base import (
     PLAIN,
     CallDelta,
     Chunk,
-    Notice,
+    EffortRefused,
     Options,
     ProviderSession,
     ReasoningDelta,
@@ -94,7 +95,7 @@ class EndpointRequests:
                     raise
                 self._refused.add(name)
                 if refusal.param in (EFFORT, THINKING) and options.effort is not None:
-                    yield Notice(effort_refused(self._endpoint.model, options))
+                    yield effort_refused(self._endpoint.model, options.effort)
                 continue
             break
         yield answer.usage or _estimate(messages, answer.characters)
@@ -102,9 +103,10 @@ class EndpointRequests:
         check_ending(self._endpoint, answer.finish, wrote=wrote or answer.wrote, reasoned=reasoned)
 
 
-def effort_refused(model: str, options: Options) -> str:
-    """Return the notice for a model that refuses the effort of a request."""
-    return f"{model} does not accept the reasoning effort {options.effort}. Its own default applies instead."
+def effort_refused(model: str, effort: Effort) -> EffortRefused:
+    """Return the notice for a model that refuses an effort."""
+    text = f"{model} does not accept the reasoning effort {effort}. Its own default applies instead."
+    return EffortRefused(text, effort)
 
 
 class _Answer:

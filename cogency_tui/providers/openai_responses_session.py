@@ -17,7 +17,6 @@ from cogency_tui.providers.base import (
     PLAIN,
     CallDelta,
     Chunk,
-    Notice,
     Options,
     ProviderSession,
     ReasoningDelta,
@@ -140,8 +139,8 @@ class ResponsesSession:
                     if name in self._refused:
                         raise
                     self._refused.add(name)
-                    if refusal.param == EFFORT:
-                        yield Notice(effort_refused(self._endpoint.model, self._options))
+                    if refusal.param == EFFORT and self._options.effort is not None:
+                        yield effort_refused(self._endpoint.model, self._options.effort)
                         self._options = without_refused(self._options, self._refused)
                     # The events of another response have their own numbers.
                     reader = self._wire.reader()

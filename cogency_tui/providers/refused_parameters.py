@@ -39,7 +39,8 @@ _REFUSAL = re.compile(
 )
 _NO_THINKING = re.compile(
     r"(?=.*(thinking|include_?thoughts))"
-    r"(?=.*(not (supported|enabled|configurable)|only enabled|unknown name|must start with a thinking))",
+    r"(?=.*(not (supported|enabled|configurable)|only enabled|unknown name|must start with a thinking"
+    r"|restricted to true))",
     re.IGNORECASE | re.DOTALL,
 )
 _NO_EFFORT = re.compile(
@@ -81,6 +82,7 @@ _OPTIONAL: Mapping[str, str] = {
     "anthropic-beta": "anthropic-beta",
     "output_config": EFFORT,
     "thinking": THINKING,
+    "enable_thinking": THINKING,
     "serviceTier": TIER,
 }
 """Optional parameters, the more specific first, and their names in `refused`: an endpoint that refuses one is

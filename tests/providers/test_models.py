@@ -12,6 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 from cogency_tui.errors import ConfigError
+from cogency_tui.providers.efforts import substitute
 from cogency_tui.providers.models import (
     ModelFacts,
     Models,
@@ -495,7 +496,7 @@ def test_announced_ends_are_known(model: str, ends: date) -> None:
         ),
         ("anthropic/claude-opus-4-5", {"low": "low", "medium": "medium", "high": "high"}),
         ("gemini/gemini-4-hydrogen", {"low": "low", "medium": "medium", "high": "high", "max": "xhigh"}),
-        ("deepseek/deepseek-v4-pro", {"low": "low", "high": "high", "max": "max"}),
+        ("deepseek/deepseek-v4-pro", {"none": "none", "low": "low", "high": "high", "max": "max"}),
         ("openai/gpt-4.1", {}),
     ],
 )
@@ -528,3 +529,12 @@ def test_nothing_is_read_before_it_is_asked_for() -> None:
     assert lines[0] == "imported"
     assert lines[1].endswith("models.toml")
     assert lines[-1] == "loaded"
+
+
+def test_a_switch_gives_a_model_with_levels_one_without_reasoning() -> None:
+    models = load_models()
+    assert list(models.find("deepseek", "deepseek-v4-pro").efforts) == ["none", "low", "high", "max"]
+    assert models.find("vercel", "deepseek/deepseek-v4-pro").reasoning_switch == ""
+    assert models.find("moonshot", "kimi-k2.6").efforts == {}, "it has a switch and no levels"
+    assert models.find("qwen", "qwen3.8-max").reasoning_switch == "enable_thinking"
+    assert substitute(models.find("deepseek", "deepseek-v4-pro").efforts, "none") == ""

@@ -325,6 +325,9 @@ class ScriptedAgent:
     def review(self, conversation_id: str) -> NothingToReview:
         return NothingToReview()
 
+    def refuses(self, effort: EffortChoice) -> bool:
+        return False
+
     async def resume_choices(self, conversation_id: str) -> str:
         return ""
 
