@@ -18,7 +18,7 @@ from cogency_tui.agent.model_channels import Channel
 from cogency_tui.agent.output_variables import StreamedText
 from cogency_tui.agent.recorder import Recorder
 from cogency_tui.agent.scheduler import Preview, Scheduler
-from cogency_tui.errors import EmptyAnswerError, ProviderError, ProviderProtocolError
+from cogency_tui.errors import EmptyAnswerError, ProviderError, ProviderProtocolError, sentence
 from cogency_tui.protocol import Dialect, create_parser
 from cogency_tui.protocol.accumulator import Accumulator
 from cogency_tui.protocol.dialects import new_id
@@ -294,9 +294,11 @@ class Cycle:
         dialect = self._dialect
         units = self._all_units()
         slip = find_slip(units, dialect, self._tools) if units else None
-        problem = f"{slip.problem} {slip.cure}" if slip else _EMPTY[dialect]
+        problem = slip.problem if slip else _EMPTY[dialect]
         failed = slip is not None or dialect == "delimiter"
         result = brief_result(new_id(), "execute", problem, self._clock(), "failed" if failed else "done")
+        if slip:
+            self._advise(result, slip.cure)
         result["payload"]["raw"] = _EMPTY_RAW[dialect]
         result["cycle"] = self._id
         await self.result(result)
@@ -336,17 +338,22 @@ class Cycle:
         self.malformed = True
         self._malformed_calls += 1
         self.slip = payload["error"]
-        problem = self.slip
-        if self._runs_calls:
-            problem = f"{problem if problem.endswith(('.', '!', '?')) else f'{problem}.'}\n{cure}"
+        problem = sentence(self.slip) if self._runs_calls else self.slip
         call_id, tool = payload.get("call", new_id()), payload.get("tool", "execute")
         result = brief_result(call_id, tool, problem, self._clock(), "failed")
+        if self._runs_calls:
+            self._advise(result, cure)
         if "raw" in payload:
             result["payload"]["raw"] = payload["raw"]
             result["cycle"] = self._id
         if "action" in payload:
             result["payload"]["action"] = payload["action"]
         await self.result(result)
+
+    def _advise(self, result: ResultEvent, cure: str) -> None:
+        """Add how the model writes it in this dialect, which the conversation may leave."""
+        result["payload"]["advice"] = cure
+        result["payload"]["dialect"] = self._dialect
 
     async def answer_open(self, why: str, state: CallState = "failed") -> None:
         """Answer every call that has no result with this failure, or with the notice of too many calls."""
