@@ -21,6 +21,7 @@ from cogency_tui.errors import (
     ProviderError,
     SessionLostError,
     SessionRefusedError,
+    sentence,
 )
 from cogency_tui.protocol.messages import Message
 from cogency_tui.providers.base import (
@@ -174,7 +175,7 @@ class ResumeChannel:
                 lost = f"The session with {self._provider.name} has ended."
         await self.close()
         if lost:
-            yield Notice(f"{_sentence(lost)} A new session continues the conversation.")
+            yield Notice(f"{sentence(lost)} A new session continues the conversation.")
         self._options = wanted
         options = self._answers.added_to(options, self._provider)
         session = self._session = await self._provider.connect(messages[:-1], options)
@@ -218,10 +219,6 @@ class ResumeChannel:
         self._known = []
         if session is not None:
             await session.close()
-
-
-def _sentence(text: str) -> str:
-    return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
 BREAKS = 2
@@ -291,7 +288,7 @@ class AutoChannel:
                     raise
                 failure = exc
             await self._fall_back(failure)
-            yield Notice(f"{_sentence(str(failure))} Continuing in replay mode.")
+            yield Notice(f"{failure.sentence} Continuing in replay mode.")
         async with aclosing(self._replay.generate(messages, options)) as chunks:
             async for chunk in chunks:
                 yield chunk

@@ -190,7 +190,7 @@ def _profile(options: argparse.Namespace) -> int:
 
 
 def _models(options: argparse.Namespace) -> int:
-    """List the known models with context, prices, tool-call format and effort."""
+    """List the known models with context, prices, dialect and effort."""
     from cogency_tui.cli.models import show_models
 
     return asyncio.run(show_models(options.provider, live=options.live, as_json=options.json))

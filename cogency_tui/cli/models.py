@@ -1,6 +1,7 @@
 """`cogency-tui models`: lists the known models with what they cost, take and can do, by provider."""
 
 import os
+import shutil
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -20,7 +21,9 @@ from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.number_format import tokens
 
 _WIDTH = 80
-_TITLES = ("model", "context", "in/cached/out", "format", "retired", "effort")
+"""Cells that the table takes at most."""
+
+_TITLES = ("model", "context", "in/cached/out", "dialect", "retired", "effort")
 
 
 class _Model(NamedTuple):
@@ -49,7 +52,7 @@ async def show_models(name: str, *, live: bool, as_json: bool) -> int:
     if not shown:
         talk(f"{name} does not list its models." if live else f"No known models of {name}.")
     elif not as_json:
-        talk("* is the default model. Prices are in USD per million tokens.")
+        talk("* is the default model. Prices (in/cached/out) are in USD per million tokens.")
     if not live and not as_json:
         talk(f"`cogency-tui models {name or 'PROVIDER'} --live` asks the endpoint for its own list.")
     return 0
@@ -107,14 +110,33 @@ def _key(provider: KnownProvider) -> str:
 
 
 def _table(models: Sequence[_Model]) -> list[str]:
-    """Return the rows, with columns no wider than they need; a long name stands in a line of its own."""
+    """Return the rows, with columns no wider than they need; a long name stands in a line of its own. Where
+    the columns do not fit, each model is a short list."""
     rows = [_TITLES, *map(_cells, models)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(_TITLES))]
+    width = min(_WIDTH, shutil.get_terminal_size((_WIDTH, 24)).columns)
     # Two cells for the mark, and two before each column but the first.
-    room = _WIDTH - 2 * len(_TITLES) - sum(widths[1:])
+    room = width - 2 * len(_TITLES) - sum(widths[1:])
+    if room < len(_TITLES[0]) and width < _WIDTH:
+        return [line for model in models for line in _listed(model, width)]
     widths[0] = min(widths[0], max(room, len(_TITLES[0])))
     marks = ["", *("*" * model.is_default for model in models)]
     return [line for mark, row in zip(marks, rows, strict=True) for line in _lines(mark, row, widths)]
+
+
+def _listed(model: _Model, width: int) -> list[str]:
+    """Return the name, and below it the facts, in as many lines as they need."""
+    name, *facts = _cells(model)
+    titles = ("", "", "", "ends ", "effort ")
+    shown = [f"{title}{fact}" for title, fact in zip(titles, facts, strict=True) if fact]
+    lines = [f"{'*' if model.is_default else '':<2}{name}"]
+    for fact in shown:
+        joined = f"{lines[-1]} · {fact}"
+        if len(lines) > 1 and len(joined) <= width:
+            lines[-1] = joined
+        else:
+            lines.append(f"    {fact}")
+    return lines
 
 
 def _lines(mark: str, row: Sequence[str], widths: Sequence[int]) -> list[str]:
@@ -138,7 +160,7 @@ def _cells(model: _Model) -> tuple[str, ...]:
 
 
 def _dialect(facts: ModelFacts) -> str:
-    """Return the tool-call format that `auto` takes."""
+    """Return the dialect that `auto` takes."""
     return facts.dialect or "xml"
 
 

@@ -208,7 +208,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         DialectChoice,
         _option(
             "How the model writes its tool calls",
-            "Tool-call format",
+            "Dialect",
             when="conversation",
             project="any",
             means={

@@ -170,6 +170,9 @@ class ResultPayload(TypedDict):
     the protected files whose changes were reverted, of a call that otherwise succeeded. `sources` name the
     origin of its content, where that is neither the user nor the project; `possible_sources` name sources
     that nothing prevented the call from reading. Events of older versions have neither.
+
+    `advice` is for a model that made a mistake in the syntax of `dialect`: how to write the call in it.
+    `note` is what else the engine has for the model.
     """
 
     outcome: str
@@ -189,6 +192,9 @@ class ResultPayload(TypedDict):
     possible_sources: NotRequired[list[str]]
     images: NotRequired[list[Image]]
     steps: NotRequired[list[Step]]
+    advice: NotRequired[str]
+    dialect: NotRequired[str]
+    note: NotRequired[str]
 
 
 DECLINED = "You declined."

@@ -124,6 +124,12 @@ class Notice(msgspec.Struct, frozen=True):
     text: str
 
 
+class EffortRefused(Notice, frozen=True):
+    """The model does not accept this effort, and is asked without it."""
+
+    effort: Effort
+
+
 Chunk: TypeAlias = TextDelta | ReasoningDelta | CallDelta | ReasoningItem | Usage | Retrying | Notice
 
 WRITTEN = (TextDelta, ReasoningDelta, CallDelta)

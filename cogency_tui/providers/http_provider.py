@@ -17,7 +17,6 @@ from cogency_tui.providers.base import (
     PLAIN,
     CallDelta,
     Chunk,
-    Notice,
     Options,
     ProviderSession,
     ReasoningDelta,
@@ -30,7 +29,7 @@ from cogency_tui.providers.http_transport import HttpTransport, Timeouts, Wait, 
 from cogency_tui.providers.models import ListedModel, ModelFacts
 from cogency_tui.providers.refused_parameters import (
     UnsupportedParameterError,
-    describe_refused,
+    notice_of_refusal,
     refused_name,
     without_refused,
 )
@@ -98,8 +97,8 @@ class EndpointRequests:
                 if name in self._refused:
                     raise
                 self._refused.add(name)
-                if notice := describe_refused(refusal, options, self._endpoint.model):
-                    yield Notice(notice)
+                if notice := notice_of_refusal(refusal, options, self._endpoint.model):
+                    yield notice
                 continue
             break
         yield answer.usage or _estimate(messages, answer.characters)

@@ -9,7 +9,7 @@ import tomllib
 from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, cast
+from typing import Annotated, Any, Literal, NamedTuple, cast
 
 import msgspec
 from msgspec import Meta
@@ -93,6 +93,9 @@ class Prices(msgspec.Struct, frozen=True):
         return tier.lower() in self.tiers or tier.lower() in _STANDARD_TIERS
 
 
+ReasoningSwitch = Literal["", "thinking", "enable_thinking"]
+
+
 class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
     """What a model can do and takes, as its vendor documents it; the defaults are those of an unknown one.
 
@@ -100,7 +103,8 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
     text, `threads` one that Anthropic's message threads accept. `reasoning`: it reasons before it answers.
     `all_turns`: OpenAI's Responses accept the reasoning of all turns. `returns_reasoning`: its Chat
     Completions want `reasoning_content` back. `images`: it takes images. `dialect` is the one that suits it.
-    `cache_diagnostics`: OpenAI states why its prompt cache missed.
+    `cache_diagnostics`: OpenAI states why its prompt cache missed. `reasoning_switch` is the field of its
+    Chat Completions that turns reasoning off, where no effort does.
     """
 
     realtime: bool = False
@@ -112,6 +116,7 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
     images: bool = False
     dialect: ModelDialect = ""
     cache_diagnostics: bool = False
+    reasoning_switch: ReasoningSwitch = ""
 
 
 class ModelFacts(Capabilities, frozen=True):
@@ -183,13 +188,13 @@ class Models:
 
     def _match_served(self, provider: str, model: str) -> ModelFacts | None:
         """Return the vendor's facts of a model that a gateway or a cloud serves: without the vendor's
-        sessions, and without its prices and its end where a cloud sets its own."""
+        sessions and fields, and without its prices and its end where a cloud sets its own."""
         facts = self._match(*_vendors_name(provider, model))
         if facts is None:
             return None
         if provider not in _GATEWAYS:
             facts = replace(facts, prices=None, ends=None)
-        return replace(facts, realtime=False, live_text=False, threads=False)
+        return replace(facts, realtime=False, live_text=False, threads=False, reasoning_switch="")
 
     def of(self, provider: str) -> list[str]:
         """Return the names of a provider's known models: the user's own, then ours, newest first."""
@@ -322,12 +327,14 @@ def _facts(given: dict[str, Any], today: date) -> ModelFacts:
     table = msgspec.convert(given, _Table)
     capabilities = {name: getattr(table, name) for name in Capabilities.__struct_fields__}
     prices = _prices_on(today, table)
-    efforts = _words(table.efforts or _Efforts())
+    efforts = _words(table.efforts or _Efforts(), table.reasoning_switch)
     return ModelFacts(table.context, table.max_output, prices, table.ends, efforts, **capabilities)
 
 
-def _words(efforts: _Efforts) -> Mapping[Effort, str]:
+def _words(efforts: _Efforts, switch: ReasoningSwitch) -> Mapping[Effort, str]:
     words: dict[Effort, str | None] = {level: getattr(efforts, level) for level in EFFORTS}
+    if switch and any(words.values()):
+        words["none"] = "none"
     return {level: word for level, word in words.items() if word}
 
 

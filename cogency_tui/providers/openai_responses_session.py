@@ -19,7 +19,6 @@ from cogency_tui.providers.base import (
     PLAIN,
     CallDelta,
     Chunk,
-    Notice,
     Options,
     ProviderSession,
     ReasoningDelta,
@@ -38,7 +37,7 @@ from cogency_tui.providers.openai_responses_input import items_of
 from cogency_tui.providers.openai_responses_lanes import Lane, Lanes
 from cogency_tui.providers.refused_parameters import (
     UnsupportedParameterError,
-    describe_refused,
+    notice_of_refusal,
     refused_name,
     without_refused,
 )
@@ -142,8 +141,8 @@ class ResponsesSession:
                     if name in self._refused:
                         raise
                     self._refused.add(name)
-                    if notice := describe_refused(refusal, self._options, self._endpoint.model):
-                        yield Notice(notice)
+                    if notice := notice_of_refusal(refusal, self._options, self._endpoint.model):
+                        yield notice
                     self._options = without_refused(self._options, self._refused)
                     # The events of another response have their own numbers.
                     reader = self._wire.reader()

@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 from msgspec.structs import replace
 
 from cogency_tui.errors import BadRequestError
-from cogency_tui.providers.base import Options
+from cogency_tui.providers.base import EffortRefused, Notice, Options
 from cogency_tui.providers.endpoint import Reported
 
 EFFORT = "effort"
@@ -42,7 +42,8 @@ _REFUSAL = re.compile(
 )
 _NO_THINKING = re.compile(
     r"(?=.*(thinking|include_?thoughts))"
-    r"(?=.*(not (supported|enabled|configurable)|only enabled|unknown name|must start with a thinking))",
+    r"(?=.*(not (supported|enabled|configurable)|only enabled|unknown name|must start with a thinking"
+    r"|restricted to true))",
     re.IGNORECASE | re.DOTALL,
 )
 _NO_EFFORT = re.compile(
@@ -90,6 +91,7 @@ _OPTIONAL: Mapping[str, str] = {
     "anthropic-beta": "anthropic-beta",
     "output_config": EFFORT,
     "thinking": THINKING,
+    "enable_thinking": THINKING,
     "serviceTier": TIER,
 }
 """Optional parameters, the more specific first, and their names in `refused`: an endpoint that refuses one is
@@ -131,14 +133,15 @@ def refused_name(refusal: UnsupportedParameterError, options: Options) -> str:
     return _level(options) if refusal.param == EFFORT and options.effort else refusal.param
 
 
-def describe_refused(refusal: UnsupportedParameterError, options: Options, model: str) -> str:
-    """Return the notice for a choice of the user's that a model refuses; empty for other refusals."""
-    choice = ""
+def notice_of_refusal(refusal: UnsupportedParameterError, options: Options, model: str) -> Notice | None:
+    """Return the notice for a choice of the user's that a model refuses; None for other refusals."""
+    instead = "Its own default applies instead."
     if refusal.param in (EFFORT, THINKING) and options.effort is not None:
-        choice = f"reasoning effort {options.effort}"
-    elif refusal.param == TIER and options.tier:
-        choice = f"service tier {options.tier}"
-    return choice and f"{model} does not accept the {choice}. Its own default applies instead."
+        effort = options.effort
+        return EffortRefused(f"{model} does not accept the reasoning effort {effort}. {instead}", effort)
+    if refusal.param == TIER and options.tier:
+        return Notice(f"{model} does not accept the service tier {options.tier}. {instead}")
+    return None
 
 
 def _level(options: Options) -> str:

@@ -12,6 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 from cogency_tui.errors import ConfigError
+from cogency_tui.providers.efforts import substitute
 from cogency_tui.providers.models import (
     ModelFacts,
     Models,
@@ -495,7 +496,7 @@ def test_announced_ends_are_known(model: str, ends: date) -> None:
         ),
         ("anthropic/claude-opus-4-5", {"low": "low", "medium": "medium", "high": "high"}),
         ("gemini/gemini-4-hydrogen", {"low": "low", "medium": "medium", "high": "high", "max": "xhigh"}),
-        ("deepseek/deepseek-v4-pro", {"low": "low", "high": "high", "max": "max"}),
+        ("deepseek/deepseek-v4-pro", {"none": "none", "low": "low", "high": "high", "max": "max"}),
         ("openai/gpt-4.1", {}),
     ],
 )
@@ -573,3 +574,12 @@ def test_vendors_tiers_have_prices_where_these_are_published() -> None:
         cost = prices.cost(input=100_000, cached=0, cache_written=0, output=0, tier=tier)
         assert cost == pytest.approx(dollars / 10)
     assert not (models.find("anthropic", "claude-sonnet-5-5").prices or Prices(1, 1, 1, 1)).has("priority")
+
+
+def test_a_switch_gives_a_model_with_levels_one_without_reasoning() -> None:
+    models = load_models()
+    assert list(models.find("deepseek", "deepseek-v4-pro").efforts) == ["none", "low", "high", "max"]
+    assert models.find("vercel", "deepseek/deepseek-v4-pro").reasoning_switch == ""
+    assert models.find("moonshot", "kimi-k2.6").efforts == {}, "it has a switch and no levels"
+    assert models.find("qwen", "qwen3.8-max").reasoning_switch == "enable_thinking"
+    assert substitute(models.find("deepseek", "deepseek-v4-pro").efforts, "none") == ""

@@ -199,7 +199,7 @@ class PickerScreen(ListDialog["Chosen | None", Row]):
         try:
             rows = await self._models.listed(provider)
         except CogencyError as exc:
-            self._note.report(Problem(f"{exc} {_KNOWN}", exc.hint))
+            self._note.report(Problem(f"{exc.sentence} {_KNOWN}", exc.hint))
             return
         if rows:
             row = self.rows.row

@@ -12,7 +12,7 @@ from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.dialogs import Choices, DialogBody, DialogBox, DialogTitle, ReadingScreen
 from cogency_tui.tui.kit.lines import BLANK, Line, cells, wrap
 from cogency_tui.tui.kit.number_format import dollars, duration, percent, ratio, tokens
-from cogency_tui.tui.status.status_bar import Status, describe_sandbox
+from cogency_tui.tui.status.status_bar import Status, describe_sandbox, effort_in_force
 from cogency_tui.tui.theme_styles import ThemeStyles
 
 _LABEL = 20
@@ -37,15 +37,17 @@ def settings_of(status: Status) -> list[Fact]:
         Fact("Session mode", _session_mode(status)),
         Fact("Reasoning effort", _effort(status)),
         *([Fact("Service tier", _service_tier(status))] if status.service_tier else []),
-        Fact("Tool-call format", _dialect(status)),
+        Fact("Dialect", _dialect(status)),
     ]
     sandbox = describe_sandbox(status.sandbox)
     return [*facts, Fact("Sandbox", sandbox)] if sandbox else facts
 
 
 def _effort(status: Status) -> str:
-    instead = f" → {one_line(status.effort_sent)}, which the model has" if status.effort_sent else ""
-    return f"{status.effort}{instead}: {options()['effort'].means[status.effort]}"
+    if status.effort_refused:
+        return f"{effort_in_force(status)}: {one_line(status.model)} uses its own default"
+    instead = ", which the model has" if status.effort_sent else ""
+    return f"{effort_in_force(status)}{instead}: {options()['effort'].means[status.effort]}"
 
 
 def _service_tier(status: Status) -> str:

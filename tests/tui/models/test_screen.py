@@ -145,6 +145,13 @@ async def test_the_default_model_is_shown_on_a_narrow_screen(project: Path, size
         assert "key not set" in providers_in(screen)
 
 
+async def test_a_list_that_cannot_be_had_is_replaced_in_whole_sentences(project: Path) -> None:
+    async with at_work(agent_at("http://127.0.0.1:9/v1", project)) as pilot:
+        screen = await pick_provider(pilot, "mine")
+        await until(pilot, lambda: "built-in list" in note_in(screen))
+        assert ". Showing the built-in list." in note_in(screen)
+
+
 async def test_providers_are_found_by_their_default_models_too(project: Path) -> None:
     async with at_work(agent_at("http://127.0.0.1:9", project)) as pilot:
         screen = await picker(pilot)
