@@ -13,7 +13,7 @@ import asyncio
 import re
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from functools import partial
 
@@ -22,6 +22,7 @@ from cogency_tui.agent.compaction import compaction_event
 from cogency_tui.agent.context_window import History, Prepared
 from cogency_tui.agent.conversation import Conversation
 from cogency_tui.agent.cycle import Cycle, Interrupted, brief_result
+from cogency_tui.agent.images import images_left_out
 from cogency_tui.agent.prompt import LAST_CYCLE
 from cogency_tui.agent.prompt_cache import CacheRequest
 from cogency_tui.agent.recorder import Recorder
@@ -31,6 +32,7 @@ from cogency_tui.protocol.dialects import new_id
 from cogency_tui.protocol.events import (
     CallState,
     CompactionFigures,
+    Image,
     ReviewNote,
     UserEvent,
     error_event,
@@ -117,19 +119,20 @@ class Turn:
         query: str | None,
         ended: Callable[[], None],
         review: Callable[[], Awaitable[ReviewNote | None]] | None = None,
+        images: Sequence[Image] = (),
     ) -> None:
         """Run the turn. Without a query it continues the last one, which failed or was interrupted, from what
         is stored.
 
         `ended` is called when the last event has been emitted, which may be before the processes of an
         interrupted command have exited. `review` returns the note about the user's decisions on the edits,
-        which the message carries.
+        which the message carries, as it does the `images`.
         """
         try:
             if query is None:
                 await self._continue()
             else:
-                await self._ask(query, review)
+                await self._ask(query, review, images)
             await self._notices()
             self._conversation.pauses = await self._requests.pauses(self._conversation.id)
             await self._cycles()
@@ -150,7 +153,12 @@ class Turn:
             if self._cycle is not None:
                 await self._cycle.settle()
 
-    async def _ask(self, query: str, review: Callable[[], Awaitable[ReviewNote | None]] | None) -> None:
+    async def _ask(
+        self,
+        query: str,
+        review: Callable[[], Awaitable[ReviewNote | None]] | None,
+        images: Sequence[Image],
+    ) -> None:
         """Emit the user's message."""
         message: UserEvent = {"type": "user", "timestamp": self._clock(), "content": query}
         if self._steers:
@@ -161,6 +169,8 @@ class Turn:
             message["environment"] = environment
         if review is not None and (note := await review()):
             message["review"] = note
+        if images:
+            message["images"] = [*images]
         await self._recorder.emit(message)
 
     async def _continue(self) -> None:
@@ -265,7 +275,16 @@ class Turn:
         if self._compactable and await history.is_due(prepared):
             self._compactable = await self._compact(retain=True)
             prepared = await history.prepare(note)
+        if prepared.images_left_out:
+            await self._report_images_left_out()
         return prepared
+
+    async def _report_images_left_out(self) -> None:
+        """Report once that the model is sent no images."""
+        conversation, provider = self._conversation, self._conversation.provider()
+        if (provider.name, provider.model) not in conversation.without_images:
+            conversation.without_images.add((provider.name, provider.model))
+            await self._note(images_left_out(provider))
 
     async def _compact(self, *, retain: bool) -> bool:
         """Summarise the conversation, with `retain` only its older part; False if that fails."""
@@ -297,7 +316,9 @@ class Turn:
             Interrupted: the turn was stopped while the user was being asked.
         """
         own = self._conversation
-        check = own.budget.check(own.provider(), prepared.characters, own.calibration, self._note)
+        check = own.budget.check(
+            own.provider(), prepared.characters, own.calibration, self._note, images=prepared.image_tokens
+        )
         work = self._affording = asyncio.create_task(check)
         if self._interrupted:
             work.cancel()
