@@ -50,6 +50,8 @@ class Work(Protocol):
 
     def interrupt(self) -> None: ...
 
+    def steer(self, query: str) -> None: ...
+
 
 @dataclass(frozen=True, slots=True)
 class Choices:
@@ -155,6 +157,11 @@ class Conversation:
             self._settling.cancel()
         if self._work is not None:
             self._work.interrupt()
+
+    def steer(self, query: str) -> None:
+        """Send a message that waits to what runs, where that is possible."""
+        if self._work is not None:
+            self._work.steer(query)
 
     @contextmanager
     def working(self) -> Generator[None]:

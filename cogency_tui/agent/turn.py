@@ -5,7 +5,8 @@ gets exactly one result, what was written remains, and the turn's last event is 
 the `error` that ended the turn, if one did). This holds when the store fails, too.
 
 A message that is sent meanwhile steers the turn: the turn ends before its next request, when every call has
-its result, and the message begins the next one, whose first request has both. Each message begins a turn, so
+its result, and the message begins the next one, whose first request has both. A provider that takes messages
+while it answers has it earlier, and ends the answer for it. Each message begins a turn, so
 that all that counts, limits, reverts or forks turns counts it alike.
 """
 
@@ -109,6 +110,12 @@ class Turn:
         if self._cycle is not None:
             self._cycle.stop()
 
+    def steer(self, query: str) -> None:
+        """Send the message that waits to the running answer where that is possible, so that it takes effect
+        at once. Nothing is sent past a limit of the budget, which is checked before requests."""
+        if self._cycle is not None and not self._conversation.budget.is_limited:
+            self._cycle.steer({"role": "user", "content": query})
+
     async def run(
         self,
         query: str | None,
@@ -186,6 +193,12 @@ class Turn:
             if cycle.failure:
                 await self._error(f"{cycle.failure}.", "Send a message to continue.")
                 return
+            if cycle.steered:
+                if self._ends_before(number + 1):
+                    await self._end()
+                    return
+                await self._continue()
+                continue
             if cycle.answered:
                 # Notices of this turn: there may be no other turn to show them.
                 await self._notices()

@@ -338,6 +338,9 @@ class ScriptedAgent:
     async def leave(self, conversation_id: str | None) -> None:
         self._interrupted.set()
 
+    def steer(self, conversation_id: str, query: str) -> None:
+        return
+
     async def retry_turn(
         self, queue: EventQueue, *, conversation_id: str, message_waits: Callable[[], bool] = lambda: False
     ) -> None:
