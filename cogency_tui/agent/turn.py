@@ -24,6 +24,7 @@ from cogency_tui.agent.context_window import History, Prepared
 from cogency_tui.agent.conversation import Conversation
 from cogency_tui.agent.cycle import Cycle, Interrupted, brief_result
 from cogency_tui.agent.prompt import LAST_CYCLE
+from cogency_tui.agent.prompt_cache import CacheRequest
 from cogency_tui.agent.recorder import Recorder
 from cogency_tui.agent.subagent_progress import first_line
 from cogency_tui.errors import BudgetError, CogencyError, ContextTooLongError, ProviderError, StoreError
@@ -93,6 +94,8 @@ class Turn:
         self._requests = Requests(store.database)
         self._request: int | None = None
         """The number of the cycle's request."""
+        self._cache_request: CacheRequest | None = None
+        """The cycle's request as the cache sees it."""
         self._failures = Counter[str]()
         """Consecutive cycles in which all calls failed, by the kind of failure."""
         self._breaks = 0
@@ -135,6 +138,7 @@ class Turn:
             else:
                 await self._ask(query, review)
             await self._notices()
+            self._conversation.pauses = await self._requests.pauses(self._conversation.id)
             await self._cycles()
         except Interrupted:
             await self._close(INTERRUPTED, "interrupted")
@@ -263,6 +267,7 @@ class Turn:
         )
         if self._interrupted:
             raise Interrupted
+        self._cache_request = CacheRequest.of(prepared, note, self._clock())
         cycle.start()
         return cycle
 
@@ -355,11 +360,14 @@ class Turn:
         step |= cycle.facts
         if self._request is not None:
             await self._requests.settle(self._request, cycle.channel.mode, cycle.channel.sent)
+        missed = conversation.cache_watch.observe(self._cache_request, step) if self._cache_request else ""
         conversation.budget.forecast.observe(step)
         await self._store.record_usage(conversation.id, step)
         total = await self._store.usage(conversation.id)
         now = self._clock()
         await self._recorder.emit({"type": "metric", "timestamp": now, "step": step, "total": total})
+        if missed:
+            await self._note(missed)
 
     async def _close(self, why: str, state: CallState) -> None:
         """End the cut-off cycle: emit what the model wrote, and answer every call."""

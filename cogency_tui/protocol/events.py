@@ -170,6 +170,9 @@ class ResultPayload(TypedDict):
     the protected files whose changes were reverted, of a call that otherwise succeeded. `sources` name the
     origin of its content, where that is neither the user nor the project; `possible_sources` name sources
     that nothing prevented the call from reading. Events of older versions have neither.
+
+    `advice` is for a model that made a mistake in the syntax of `dialect`: how to write the call in it.
+    `note` is what else the engine has for the model.
     """
 
     outcome: str
@@ -189,6 +192,9 @@ class ResultPayload(TypedDict):
     possible_sources: NotRequired[list[str]]
     images: NotRequired[list[Image]]
     steps: NotRequired[list[Step]]
+    advice: NotRequired[str]
+    dialect: NotRequired[str]
+    note: NotRequired[str]
 
 
 DECLINED = "You declined."
@@ -268,17 +274,18 @@ class EndEvent(TypedDict):
 
 
 class CacheMiss(TypedDict):
-    """The provider's own diagnosis of its prompt cache: why it could not reuse all of the request before.
+    """Why the provider's prompt cache could not reuse all of the request before.
 
-    `reason` is the provider's code, `tokens` the number of tokens that it says were missed.
+    `reason` is the provider's code, and `tokens` the number of tokens that it says were missed; where it says
+    nothing and its figures show a miss, they are our own.
     """
 
     reason: str
     tokens: NotRequired[int]
 
 
-Purpose: TypeAlias = Literal["title", "summary", "profile", "llm"]
-"""The purpose of a request that belongs to no cycle."""
+Purpose: TypeAlias = Literal["title", "summary", "profile", "llm", "rest"]
+"""The purpose of a request that belongs to no cycle. The `rest` of an answer that was given up is one."""
 
 
 class Measure(TypedDict, total=False):

@@ -70,7 +70,7 @@ def test_a_model_that_ends_is_noted_at_the_start(project: Path) -> None:
     own.mkdir(parents=True)
     (own / "models.toml").write_text('["openai/old"]\nends = 2020-01-02\n')
     said = piped(project, "", "--provider", "openai", "--model", "old").stdout.splitlines()
-    assert "Note: old ended on 2020-01-02: choose another with /model." in said
+    assert "Note: old was retired on 2020-01-02: choose another with /model." in said
     assert "Note:" not in piped(project, "", "--provider", "openai", "--model", "new").stdout
 
 

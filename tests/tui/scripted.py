@@ -326,6 +326,15 @@ class ScriptedAgent:
     def review(self, conversation_id: str) -> NothingToReview:
         return NothingToReview()
 
+    def refuses(self, effort: EffortChoice) -> bool:
+        return False
+
+    async def resume_choices(self, conversation_id: str) -> str:
+        return ""
+
+    async def store_choices(self, conversation_id: str) -> None:
+        pass
+
     def interrupt(self, conversation_id: str | None = None) -> None:
         self._interrupted.set()
 

@@ -176,6 +176,8 @@ def asking(question: Question, *, deaf: bool, keys: Sequence[str] = ()) -> Prepa
         if not deaf:
             now[0] += 1
             await until(pilot, lambda: not panel.query_one(Answers).deaf)
+        # The answers may have taken another height: a page is scrolled in the window that follows.
+        await pilot.pause()
         await pilot.press(*keys)
 
     return prepare
