@@ -84,8 +84,8 @@ class Turn:
         self._recorder = recorder
         self._clock = clock
         self._message_waits = message_waits
-        self._steers, conversation.was_steered = conversation.was_steered, False
-        """True if the turn before this one ended for the message of this one."""
+        self._steered_at, conversation.steered_at = conversation.steered_at, ""
+        """Where the turn before this one ended for the message of this one."""
         self._history = self._follow_dialect()
         self._actions = TurnActions()
         self._interrupted = False
@@ -160,7 +160,7 @@ class Turn:
     async def _ask(self, query: str, review: Callable[[], Awaitable[ReviewNote | None]] | None) -> None:
         """Emit the user's message."""
         message: UserEvent = {"type": "user", "timestamp": self._clock(), "content": query}
-        if self._steers:
+        if self._steered_at:
             message["steered"] = True
         if self._sources:
             self._sources.record(message)
@@ -199,6 +199,7 @@ class Turn:
                 return
             if cycle.steered:
                 if self._ends_before(number + 1):
+                    self._conversation.steered_at = "answer"
                     await self._end()
                     return
                 await self._continue()
@@ -223,10 +224,12 @@ class Turn:
     def _ends_before(self, number: int) -> bool:
         """Return whether the turn ends before its request of this number, for a message that waits.
 
-        Messages that wait together go together: one that steers has no request of its own then.
+        Messages that wait together at a step go together: those before the last have no request of their own.
         """
-        self._conversation.was_steered = (number > 1 or self._steers) and self._message_waits()
-        return self._conversation.was_steered
+        if (number == 1 and self._steered_at != "step") or not self._message_waits():
+            return False
+        self._conversation.steered_at = "step"
+        return True
 
     def _gives_up_after(self, cycle: Cycle) -> bool:
         """Return whether repeated failures end the turn after this cycle."""

@@ -1,5 +1,6 @@
 """A message that steers a running answer over OpenAI's socket: it takes effect there, and the store has the same."""
 
+from collections import deque
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -99,6 +100,28 @@ async def test_a_message_ends_the_answer_at_the_vendors_boundary_and_is_answered
     assert sum(STEERED in text for text in texts(peer.exchanges[2].context)) == 1
     for frame in frames(peer, "response.steer"):
         ResponseSteerEvent.model_validate(frame, extra="forbid")
+
+
+async def test_of_two_messages_the_first_steers_and_the_second_follows_its_answer(tmp_path: Path) -> None:
+    answers = [LONG, "As you wish.", "That, too."]
+    async with conversing(tmp_path, answers, [THOUGHT]) as (agent, peer, _work):
+        waiting: deque[str] = deque(["go"])
+        events: list[Event] = []
+        while waiting:
+            stream = agent.stream(waiting.popleft(), conversation_id="c", message_waits=lambda: bool(waiting))
+            async for event in stream:
+                events.append(event)
+                if event["type"] == "think" and not waiting:
+                    waiting.extend([STEERED, "And so on."])
+                    agent.steer("c", STEERED)
+        kept = await stored(agent)
+    assert problems(events) == []
+    assert types(kept) == ["user", "think", "user", "respond", "user", "respond"]
+    assert peer.connections == 1
+    assert [texts(each.context)[-1] for each in peer.exchanges[1:]] == [
+        f"user: {STEERED}",
+        "user: And so on.",
+    ]
 
 
 async def test_an_answer_that_has_no_boundary_left_comes_to_its_end(tmp_path: Path) -> None:
