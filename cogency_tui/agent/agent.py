@@ -339,6 +339,14 @@ class Agent:
         """Stop the running turn of this conversation, or of all: their streams end with `interrupt`."""
         self._conversations.interrupt(conversation_id)
 
+    def steer(self, conversation_id: str, query: str) -> None:
+        """Send a message to the running answer of this conversation, where the provider takes messages while
+        it answers. The message is the next one for which the turn's `message_waits` returns True, and
+        continues to wait with the caller (see `stream`).
+        """
+        if conversation := self._conversations.known(conversation_id):
+            conversation.steer(query)
+
     async def stream(
         self,
         query: str,

@@ -9,7 +9,7 @@ import asyncio
 import random
 import time
 from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from typing import Protocol
 
 from msgspec.structs import replace
@@ -32,6 +32,7 @@ from cogency_tui.providers.base import (
     Options,
     Provider,
     ProviderSession,
+    Steerable,
     Usage,
 )
 from cogency_tui.providers.http_transport import ATTEMPTS, Wait, with_retries
@@ -81,6 +82,11 @@ class Channel(Protocol):
         """
         ...
 
+    async def steer(self, message: Message) -> bool:
+        """Send `message`, which is the next one, to the answer that is being generated; return False where
+        that is not possible, or not yet."""
+        ...
+
     async def close(self) -> None: ...
 
 
@@ -103,6 +109,11 @@ class ReplayChannel:
             async for chunk in chunks:
                 self._answers.note(self._provider, chunk)
                 yield chunk
+
+    async def steer(self, message: Message) -> bool:
+        """Return False: an answer to a request takes no message."""
+        del message
+        return False
 
     async def close(self) -> None:
         """Do nothing: no connection outlives a cycle."""
@@ -200,6 +211,15 @@ class ResumeChannel:
             await self.close()
             raise
 
+    async def steer(self, message: Message) -> bool:
+        """Send `message` to the running answer where the session is one that takes it."""
+        if not isinstance(self._session, Steerable):
+            return False
+        with suppress(ProviderError):
+            # The answer ends with the error, too.
+            return await self._session.steer(message)
+        return False
+
     def _fresh(self, messages: Sequence[Message]) -> Sequence[Message] | None:
         """The part of `messages` that the session has not been sent: its own answer in its stored form,
         then new messages. None if the session's history differs, or nothing is new.
@@ -292,6 +312,10 @@ class AutoChannel:
         async with aclosing(self._replay.generate(messages, options)) as chunks:
             async for chunk in chunks:
                 yield chunk
+
+    async def steer(self, message: Message) -> bool:
+        """Send `message` to the running answer, as the channel in use does."""
+        return await self._channel.steer(message)
 
     async def _fall_back(self, cause: ProviderError) -> None:
         await self._resume.close()

@@ -5,7 +5,8 @@ gets exactly one result, what was written remains, and the turn's last event is 
 the `error` that ended the turn, if one did). This holds when the store fails, too.
 
 A message that is sent meanwhile steers the turn: the turn ends before its next request, when every call has
-its result, and the message begins the next one, whose first request has both. Each message begins a turn, so
+its result, and the message begins the next one, whose first request has both. A provider that takes messages
+while it answers has it earlier, and ends the answer for it. Each message begins a turn, so
 that all that counts, limits, reverts or forks turns counts it alike.
 """
 
@@ -85,8 +86,8 @@ class Turn:
         self._recorder = recorder
         self._clock = clock
         self._message_waits = message_waits
-        self._steers, conversation.was_steered = conversation.was_steered, False
-        """True if the turn before this one ended for the message of this one."""
+        self._steered_at, conversation.steered_at = conversation.steered_at, ""
+        """Where the turn before this one ended for the message of this one."""
         self._history = self._follow_dialect()
         self._actions = TurnActions()
         self._interrupted = False
@@ -113,6 +114,12 @@ class Turn:
                 waiting.cancel()
         if self._cycle is not None:
             self._cycle.stop()
+
+    def steer(self, query: str) -> None:
+        """Send the message that waits to the running answer where that is possible, so that it takes effect
+        at once. Nothing is sent past a limit of the budget, which is checked before requests."""
+        if self._cycle is not None and not self._conversation.budget.is_limited:
+            self._cycle.steer({"role": "user", "content": query})
 
     async def run(
         self,
@@ -161,7 +168,7 @@ class Turn:
     ) -> None:
         """Emit the user's message."""
         message: UserEvent = {"type": "user", "timestamp": self._clock(), "content": query}
-        if self._steers:
+        if self._steered_at:
             message["steered"] = True
         if self._sources:
             self._sources.record(message)
@@ -200,6 +207,13 @@ class Turn:
             if cycle.failure:
                 await self._error(f"{cycle.failure}.", "Send a message to continue.")
                 return
+            if cycle.steered:
+                if self._ends_before(number + 1):
+                    self._conversation.steered_at = "answer"
+                    await self._end()
+                    return
+                await self._continue()
+                continue
             if cycle.answered:
                 # Notices of this turn: there may be no other turn to show them.
                 await self._notices()
@@ -220,10 +234,12 @@ class Turn:
     def _ends_before(self, number: int) -> bool:
         """Return whether the turn ends before its request of this number, for a message that waits.
 
-        Messages that wait together go together: one that steers has no request of its own then.
+        Messages that wait together at a step go together: those before the last have no request of their own.
         """
-        self._conversation.was_steered = (number > 1 or self._steers) and self._message_waits()
-        return self._conversation.was_steered
+        if (number == 1 and self._steered_at != "step") or not self._message_waits():
+            return False
+        self._conversation.steered_at = "step"
+        return True
 
     def _gives_up_after(self, cycle: Cycle) -> bool:
         """Return whether repeated failures end the turn after this cycle."""

@@ -276,6 +276,8 @@ class ScriptedAgent:
         self.past = ScriptedStore()
         self.sandbox = "not sandboxed: switched off"
         self.asked: list[str] = []
+        self.steered: list[str] = []
+        """The messages that were offered to running answers."""
         self.answers: list[Any] = []
         self.closed = False
         self.profile = NoProfile()
@@ -346,6 +348,9 @@ class ScriptedAgent:
 
     async def leave(self, conversation_id: str | None) -> None:
         self._interrupted.set()
+
+    def steer(self, conversation_id: str, query: str) -> None:
+        self.steered.append(query)
 
     async def retry_turn(
         self, queue: EventQueue, *, conversation_id: str, message_waits: Callable[[], bool] = lambda: False
