@@ -59,6 +59,10 @@ if TYPE_CHECKING:
     from cogency_tui.tools.shell.background import Background
 
 
+def _nothing_waits() -> bool:
+    return False
+
+
 class Agent:
     """A coding agent in one project.
 
@@ -85,6 +89,7 @@ class Agent:
         mode: Mode | None = None,
         dialect: DialectChoice | None = None,
         effort: EffortChoice | None = None,
+        service_tier: str | None = None,
         permissions: Permissions | None = None,
         max_iterations: int | None = None,
         max_cost: float | None = None,
@@ -103,6 +108,7 @@ class Agent:
             "mode": mode,
             "dialect": dialect,
             "effort": effort,
+            "service_tier": service_tier,
             "permissions": permissions,
             "max_iterations": max_iterations,
             "budget.turn.hard": max_cost,
@@ -331,33 +337,58 @@ class Agent:
         self._conversations.interrupt(conversation_id)
 
     async def stream(
-        self, query: str, *, conversation_id: str | None = None, chunks: bool = True, typed: str = ""
+        self,
+        query: str,
+        *,
+        conversation_id: str | None = None,
+        chunks: bool = True,
+        typed: str = "",
+        message_waits: Callable[[], bool] = _nothing_waits,
     ) -> AsyncGenerator["Event", None]:
         """The events of one turn in `conversation_id`, or in a new conversation; with `chunks`, text as
         deltas.
 
         `typed` is the part of the query that the user typed: the profile learns from nothing else.
 
+        `message_waits` steers: it is asked between two requests, when every call has its result. If it
+        returns True the turn ends there, and the next one, with the message that waits, continues the work:
+        its first request has the results and the message. The messages stay with the caller, so that each is
+        sent once, whenever it comes.
+
         Raises:
             StoreError: the store cannot be opened.
             UsageError: a turn is already running in this conversation.
         """
-        work = partial(self._conversations.turn, query, chunks=chunks, typed=typed)
+        turn = self._conversations.turn
+        work = partial(turn, query, chunks=chunks, typed=typed, message_waits=message_waits)
         async with aclosing(self._conversations.events(conversation_id, work, self)) as events:
             async for event in events:
                 yield event
 
     async def run_turn(
-        self, query: str, queue: "EventQueue", *, conversation_id: str, typed: str = ""
+        self,
+        query: str,
+        queue: "EventQueue",
+        *,
+        conversation_id: str,
+        typed: str = "",
+        message_waits: Callable[[], bool] = _nothing_waits,
     ) -> None:
         """Run one turn as `stream` does, for a consumer that takes the events from `queue` itself."""
-        work = partial(self._conversations.turn, query, chunks=True, typed=typed)
+        turn = self._conversations.turn
+        work = partial(turn, query, chunks=True, typed=typed, message_waits=message_waits)
         await self._conversations.run(conversation_id, work, queue, self)
 
-    async def retry_turn(self, queue: "EventQueue", *, conversation_id: str) -> None:
-        """Continue the last turn of a conversation, which failed or was interrupted, from what is stored of
-        it: as `run_turn`, without another message."""
-        work = partial(self._conversations.turn, None, chunks=True)
+    async def retry_turn(
+        self,
+        queue: "EventQueue",
+        *,
+        conversation_id: str,
+        message_waits: Callable[[], bool] = _nothing_waits,
+    ) -> None:
+        """Continue the last turn of a conversation, which failed, was interrupted or ended for a message
+        that does not come, from what is stored of it: as `run_turn`, without another message."""
+        work = partial(self._conversations.turn, None, chunks=True, message_waits=message_waits)
         await self._conversations.run(conversation_id, work, queue, self)
 
     async def run_command(self, command: str, queue: "EventQueue", *, conversation_id: str) -> None:

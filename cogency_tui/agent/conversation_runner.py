@@ -240,9 +240,10 @@ class Conversations:
         *,
         chunks: bool,
         typed: str = "",
+        message_waits: Callable[[], bool],
     ) -> None:
         """Run a turn on the user's query, of which the user typed `typed`; or continue one that was
-        cut short."""
+        cut short. `message_waits` as for `Turn`."""
         from cogency_tui.agent.recorder import Recorder
         from cogency_tui.agent.turn import Turn
 
@@ -257,7 +258,8 @@ class Conversations:
             await asyncio.to_thread(self._agent_of(conversation.id).follow_project)
         if self.held and self._warming is None:
             self._warming = asyncio.create_task(self._warm())
-        turn = Turn(conversation, store, Recorder(store, conversation.id, queue, chunks=chunks))
+        recorder = Recorder(store, conversation.id, queue, chunks=chunks)
+        turn = Turn(conversation, store, recorder, message_waits=message_waits)
         await turn.run(query, queue.close, lambda: self._reviewed(conversation.id))
         with suppress(CogencyError):
             # The turn has ended; a failure here is retried with the next one.

@@ -78,6 +78,14 @@ _EMPTY_RAW: dict[Dialect, str] = {
     "native": "",
 }
 
+_OPENINGS: dict[Dialect, str] = {"xml": "<execute>", "delimiter": "§call:"}
+"""The beginning of a batch, where an answer has one at most."""
+_UNREAD: dict[Dialect, str] = {
+    "xml": "Only the first <execute> block of an answer is read: no call of the second ran.",
+    "delimiter": "Only the calls before the first §execute of an answer are read: none after it ran.",
+}
+_WRITE_NEXT = "Write them in your next answer, if they are still right after these results."
+
 _FORGED = Slip(
     "You wrote results yourself. They were discarded: only the engine reports results.",
     "Your conclusions from them are unverified: correct them. To get results, write calls and stop.",
@@ -282,6 +290,8 @@ class Cycle:
             await self._refuse({"error": _FORGED.problem, "tool": "execute"}, _FORGED.cure)
         elif self._boundary and not calls:
             await self._report_empty_batch()
+        elif self._boundary:
+            await self._report_unread()
         elif ends and not calls and (slip := await self._slip()):
             self._leaked = slip.leaked
             payload: ErrorPayload = {"error": slip.problem, "call": new_id(), "tool": "execute"}
@@ -302,6 +312,18 @@ class Cycle:
         result["payload"]["raw"] = _EMPTY_RAW[dialect]
         result["cycle"] = self._id
         await self.result(result)
+
+    async def _report_unread(self) -> None:
+        """Report a second batch, if the text after the first began one before the response was closed."""
+        opening = _OPENINGS.get(self._dialect)
+        if opening is None or self._generation is None:
+            return
+        await self._generation.settle()
+        unread = self._parser.rest + self._generation.trailing
+        if any(line.lstrip().startswith(opening) for line in unread.splitlines()):
+            self._malformed_calls += 1
+            problem = f"{_UNREAD[self._dialect]}\n{_WRITE_NEXT}"
+            await self.result(brief_result(new_id(), "execute", problem, self._clock(), "failed"))
 
     async def _slip(self) -> Slip | None:
         """The slip because of which an answer without calls does not end the turn, if there is one."""
@@ -406,7 +428,8 @@ class Cycle:
             else:
                 self._break_off(exc)
             return True
-        for chunk in chunks:
+        arrived = iter(chunks)
+        for chunk in arrived:
             await self._take(chunk)
             if endless := self._describe_endless():
                 self._generation.stop()
@@ -423,7 +446,7 @@ class Cycle:
                 # A large answer arrived at once; the user must be able to stop it.
                 await asyncio.sleep(0)
         if self._parser.finished:
-            self._generation.conclude()
+            self._generation.conclude(arrived, _OPENINGS.get(self._dialect, ""))
         if self._parser.finished or self._generation.over:
             self._closed = True
             self._events.extend(self._parser.close())

@@ -154,8 +154,9 @@ class ResumeChannel:
                 yield chunk
 
     async def _attempt(self, messages: Sequence[Message], options: Options) -> AsyncGenerator[Chunk, None]:
-        # A session has the options with which it was opened.
-        fresh = self._fresh(messages) if options == self._options else None
+        # A session has the options with which it was opened; pauses need no other one.
+        wanted = replace(options, pauses=())
+        fresh = self._fresh(messages) if wanted == self._options else None
         lost = ""
         if self._session is not None and fresh is not None:
             if self._session.reusable:
@@ -175,7 +176,7 @@ class ResumeChannel:
         await self.close()
         if lost:
             yield Notice(f"{sentence(lost)} A new session continues the conversation.")
-        self._options = options
+        self._options = wanted
         options = self._answers.added_to(options, self._provider)
         session = self._session = await self._provider.connect(messages[:-1], options)
         self.sent += sum(len(message["content"]) for message in messages[:-1])

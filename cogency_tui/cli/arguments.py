@@ -318,6 +318,13 @@ def _add_eval_options(parser: argparse.ArgumentParser) -> None:
         choices=DIALECT_CHOICES,
         help="dialect to compare; may be repeated; default: the configured one",
     )
+    parser.add_argument(
+        "--effort",
+        action="append",
+        default=[],
+        choices=EFFORT_CHOICES,
+        help="reasoning effort to compare; may be repeated; default: the configured one",
+    )
     parser.add_argument("--mode", choices=MODES, help="session mode")
     parser.add_argument(
         "--times", type=_positive, default=1, metavar="K", help="attempts at each task; default: 1"
@@ -344,6 +351,7 @@ def _add_agent_options(parser: argparse.ArgumentParser, *, cwd: bool = True) -> 
     parser.add_argument("--mode", choices=MODES, help="session mode")
     parser.add_argument("--dialect", choices=DIALECT_CHOICES, help="how the model writes tool calls")
     parser.add_argument("--effort", choices=EFFORT_CHOICES, help="how hard the model thinks")
+    parser.add_argument("--service-tier", metavar="NAME", help="the provider's class of service: flex, …")
     parser.add_argument("--permissions", choices=PERMISSIONS, help="what runs without asking")
     parser.add_argument("--max-iterations", type=_positive, metavar="N", help="maximum steps per turn")
     if cwd:

@@ -16,14 +16,14 @@ from cogency_tui.providers.configured_providers import (
     known_providers,
     list_models,
 )
-from cogency_tui.providers.models import ModelFacts, Prices
+from cogency_tui.providers.models import ListedModel, ModelFacts, Prices, with_listed_end
 from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.number_format import tokens
 
 _WIDTH = 80
 """Cells that the table takes at most."""
 
-_TITLES = ("model", "context", "in/cached/out", "dialect", "ends", "effort")
+_TITLES = ("model", "context", "in/cached/out", "dialect", "retired", "effort")
 
 
 class _Model(NamedTuple):
@@ -46,9 +46,9 @@ async def show_models(name: str, *, live: bool, as_json: bool) -> int:
     models = ConfiguredModels(settings, os.environ)
     shown = 0
     for provider in _providers(settings, name):
-        names = await list_models(settings, os.environ, provider) if live else _known(models, provider)
-        _print(provider, _with_facts(models, provider, names), as_json=as_json, first=not shown)
-        shown += bool(names)
+        listed = await list_models(settings, os.environ, provider) if live else _known(models, provider)
+        _print(provider, _with_facts(models, provider, listed), as_json=as_json, first=not shown)
+        shown += bool(listed)
     if not shown:
         talk(f"{name} does not list its models." if live else f"No known models of {name}.")
     elif not as_json:
@@ -70,19 +70,26 @@ def _providers(settings: Settings, name: str) -> list[KnownProvider]:
     return found
 
 
-def _known(models: ConfiguredModels, provider: KnownProvider) -> list[str]:
+def _known(models: ConfiguredModels, provider: KnownProvider) -> list[ListedModel]:
     """Return the known models, and the configured one; llama.cpp's placeholder is none."""
     names = models.of(provider.name)
     is_known = not provider.model or provider.model in names or provider.model == "default"
-    return names if is_known else [provider.model, *names]
+    return [ListedModel(name) for name in (names if is_known else [provider.model, *names])]
 
 
-def _with_facts(models: ConfiguredModels, provider: KnownProvider, names: Sequence[str]) -> list[_Model]:
-    """Add the facts to the names, the models with known facts first."""
-    listed = [
-        _Model(name, models.facts(provider.name, name), is_default=name == provider.model) for name in names
+def _with_facts(
+    models: ConfiguredModels, provider: KnownProvider, listed: Sequence[ListedModel]
+) -> list[_Model]:
+    """Add the facts to the models, those with known facts first."""
+    found = [
+        _Model(
+            each.name,
+            with_listed_end(models.facts(provider.name, each.name), each),
+            is_default=each.name == provider.model,
+        )
+        for each in listed
     ]
-    return sorted(listed, key=lambda model: not model.facts.context_size)
+    return sorted(found, key=lambda model: not model.facts.context_size)
 
 
 def _print(provider: KnownProvider, models: Sequence[_Model], *, as_json: bool, first: bool) -> None:

@@ -142,7 +142,12 @@ class LinearSession:
         self._working = True
         try:
             typed = text if self._interactive else ""
-            stream = self.agent.stream(text, conversation_id=self.conversation_id, chunks=True, typed=typed)
+            stream = self.agent.stream(
+                text,
+                conversation_id=self.conversation_id,
+                typed=typed,
+                message_waits=lambda: self._lines.message_waits,
+            )
             async with aclosing(stream) as events:
                 async for event in events:
                     for line in announcer.feed(event):

@@ -71,6 +71,9 @@ class UserEvent(TypedDict):
     renders, and `content` is only the command after `! `. It is no turn: the model answers it with the next
     message.
 
+    A `steered` one was sent while the turn before it worked, and ended that between two steps: the turn is
+    neither interrupted nor unanswered, and the message is what the model answers next.
+
     The first message of a conversation carries the `environment`: a block that describes where the model
     works. `conversation` is the conversation's id, where events are printed. `sources` and
     `possible_sources` are as in `ResultPayload`: those of a command that the user ran, and of tools in the
@@ -81,6 +84,7 @@ class UserEvent(TypedDict):
     timestamp: float
     content: str
     ran: NotRequired[RanCommand]
+    steered: NotRequired[bool]
     review: NotRequired[ReviewNote]
     environment: NotRequired[str]
     conversation: NotRequired[str]
@@ -270,17 +274,18 @@ class EndEvent(TypedDict):
 
 
 class CacheMiss(TypedDict):
-    """The provider's own diagnosis of its prompt cache: why it could not reuse all of the request before.
+    """Why the provider's prompt cache could not reuse all of the request before.
 
-    `reason` is the provider's code, `tokens` the number of tokens that it says were missed.
+    `reason` is the provider's code, and `tokens` the number of tokens that it says were missed; where it says
+    nothing and its figures show a miss, they are our own.
     """
 
     reason: str
     tokens: NotRequired[int]
 
 
-Purpose: TypeAlias = Literal["title", "summary", "profile", "llm"]
-"""The purpose of a request that belongs to no cycle."""
+Purpose: TypeAlias = Literal["title", "summary", "profile", "llm", "rest"]
+"""The purpose of a request that belongs to no cycle. The `rest` of an answer that was given up is one."""
 
 
 class Measure(TypedDict, total=False):

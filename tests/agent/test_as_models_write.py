@@ -70,6 +70,9 @@ SLIPS: list[tuple[str, Dialect, list[Reply], str]] = [
     ("a block that is only mentioned", "xml", ["The calls stand in one <execute> block:\n\n- one"], "put it in backticks"),
     ("calls in a native syntax before the boundary", "delimiter", ['<tool_call>\n{"name": "write", "arguments": {}}\n</tool_call>\n§execute'], "tool_call"),
     ("an action that is only mentioned", "action", ["It is safe, and <action> blocks run in order."], "put it in backticks"),
+    ("an announcement alone", "xml", ["I'll write the file now."], "announces a step"),
+    ("an announcement after a thought", "action", ["<thought>It lacks.</thought>\nLet me create it."], "announces a step"),
+    ("an announcement without an end", "delimiter", ["§respond: Now I'll create the file."], "announces a step"),
     ("an action without its closing tag", "action", [GOOD["action"].removesuffix("</action>")], "</action> is missing"),
     ("an action with bad JSON and a response", "action", ['<action id="w">{"name": write}</action>\n\n<response>\nDone.\n</response>'], "not a JSON value"),
 ]  # fmt: skip

@@ -121,6 +121,21 @@ async def test_live_asks_the_endpoint(run: Run, tmp_path: Path) -> None:
     assert "mine rejected the API key" in refused.stderr
 
 
+async def test_live_shows_the_end_that_the_endpoint_states(run: Run, tmp_path: Path) -> None:
+    async with ChatPeer(model="house", key=KEY) as peer:
+        (tmp_path / "config.toml").write_text(f'[providers.mine]\nbase_url = "{peer.base_url}"\n')
+        (tmp_path / "models.toml").write_text('["mine/house"]\ncontext = 9000\nends = 2027-03-04\n')
+        environment = {"COGENCY_CONFIG": str(tmp_path / "config.toml")}
+        peer.key = ""
+        ours = await asyncio.to_thread(listed, run, "mine", "--live", **environment)
+        peer.shutdown_date = "2027-01-31"
+        theirs = await asyncio.to_thread(listed, run, "mine", "--live", **environment)
+        peer.shutdown_date = "soon"
+        unclear = await asyncio.to_thread(listed, run, "mine", "--live", **environment)
+    ends = [models["mine/house"]["ends"] for models in (ours, theirs, unclear)]
+    assert ends == ["2027-03-04", "2027-01-31", "2027-03-04"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [

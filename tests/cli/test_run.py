@@ -42,7 +42,7 @@ def test_a_model_that_ends_is_noted_on_stderr(run: Run, tmp_path: Path) -> None:
     (tmp_path / "models.toml").write_text('["groq/old"]\nends = 2020-01-02\n')
     config = str(tmp_path / "config.toml")
     done = run("run", "hello", "--json", "--provider", "groq", "--model", "old", COGENCY_CONFIG=config)
-    assert "old ended on 2020-01-02: choose another with --model." in done.stderr.splitlines()
+    assert "old was retired on 2020-01-02: choose another with --model." in done.stderr.splitlines()
     assert events(done.stdout)[0]["type"] == "user"
 
 

@@ -162,11 +162,14 @@ def test_nothing_about_tools_is_sent_without_them() -> None:
     assert body_of([SYSTEM, ASKED]).keys() == {"model", "messages", "stream", "stream_options"}
 
 
-def test_fields_of_openai_alone_are_sent_to_its_own_endpoint_alone() -> None:
+def test_the_cache_key_is_sent_to_openai_alone_and_a_chosen_tier_to_all() -> None:
     options = Options(conversation="c1", tier="flex")
     served = Endpoint("openai", "http://127.0.0.1:8000/v1", "m")
     for endpoint in (served, OTHER, OPENROUTER, MISTRAL):
-        assert not {"prompt_cache_key", "service_tier"} & body_of([ASKED], endpoint, options=options).keys()
+        body = body_of([ASKED], endpoint, options=options)
+        assert "prompt_cache_key" not in body
+        assert body["service_tier"] == "flex"
+        assert "service_tier" not in body_of([ASKED], endpoint, options=Options(conversation="c1"))
 
 
 def test_a_longer_history_begins_with_the_shorter_one() -> None:

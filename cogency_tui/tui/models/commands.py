@@ -209,7 +209,7 @@ class ModelCommands(FeatureCommands):
         elif known is not None and not known.key_found:
             self.warn(f"{known.name} has no API key yet. Set {known.key_source} and restart to use it.")
         elif ending := ending_of(provider.facts):
-            self.warn(f"Switched to {provider.name}/{provider.model}, which {ending.verb} on {ending.day}.")
+            self.warn(f"Switched to {provider.name}/{provider.model}, which {ending}.")
         else:
             self.say(f"Switched to {provider.name}/{provider.model}.")
 

@@ -60,6 +60,7 @@ class Status(msgspec.Struct, frozen=True):
     configured_effort: EffortChoice = "auto"
     effort_sent: str = ""
     effort_refused: bool = False
+    service_tier: str = ""
     dialect: Dialect = "xml"
     dialect_reason: str = ""
 
@@ -115,6 +116,7 @@ def status_of(
         configured_effort=agent.settings.effort,
         effort_sent="" if agent.effort == "auto" else substitute(agent.provider.facts.efforts, agent.effort),
         effort_refused=agent.refuses(agent.effort),
+        service_tier=agent.settings.service_tier,
         dialect=dialect_for(choice, agent.provider),
         dialect_reason=reason_for(choice, agent.provider),
     )
