@@ -494,15 +494,15 @@ class Agent:
         chosen = record.model_chosen and not record.imported
         if self._model_given or not (chosen or self.model_chosen):
             return ""
-        if not chosen:
-            await self.choose_model(self.settings.provider, self.settings.model)
-            self.model_chosen = False
-            return ""
+        name, model = (
+            (record.provider, record.model) if chosen else (self.settings.provider, self.settings.model)
+        )
         try:
-            await self.choose_model(record.provider, record.model)
+            await self.choose_model(name, model)
         except ConfigError:
             now = f"{self.provider.name}/{self.provider.model}"
-            return f"{record.provider}/{record.model} is no longer configured. Continuing with {now}."
+            return f"{name}/{model} is no longer configured. Continuing with {now}."
+        self.model_chosen = chosen
         return ""
 
     def prices(self, provider: str, model: str) -> "Prices | None":

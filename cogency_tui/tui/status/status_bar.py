@@ -40,10 +40,10 @@ class Status(msgspec.Struct, frozen=True):
     """The settings in force, and the figures of the last cycle and of all.
 
     `sandbox` is `sandboxed`, or `not sandboxed: ` and the reason. `allows_edits`: the user has allowed all
-    changes of files in the conversation. `configured_mode` is the session mode of the configuration.
-    `has_sessions`: the provider can do resume mode. `effort_sent` is what the model gets instead of an effort
-    that it lacks; `effort_refused`: it has refused it, and is asked without one. `dialect` is the one of the
-    next step, and `dialect_reason` says why.
+    changes of files in the conversation. `configured_mode` and `configured_effort` are those of the
+    configuration. `has_sessions`: the provider can do resume mode. `effort_sent` is what the model gets
+    instead of an effort that it lacks; `effort_refused`: it has refused it, and is asked without one.
+    `dialect` is the one of the next step, and `dialect_reason` says why.
     """
 
     mode: Mode
@@ -57,6 +57,7 @@ class Status(msgspec.Struct, frozen=True):
     configured_mode: Mode = "auto"
     has_sessions: bool = True
     effort: EffortChoice = "auto"
+    configured_effort: EffortChoice = "auto"
     effort_sent: str = ""
     effort_refused: bool = False
     service_tier: str = ""
@@ -112,6 +113,7 @@ def status_of(
         configured_mode=agent.settings.mode,
         has_sessions=agent.provider.resumes,
         effort=agent.effort,
+        configured_effort=agent.settings.effort,
         effort_sent="" if agent.effort == "auto" else substitute(agent.provider.facts.efforts, agent.effort),
         effort_refused=agent.refuses(agent.effort),
         service_tier=agent.settings.service_tier,
@@ -352,8 +354,8 @@ def effort_in_force(status: Status) -> str:
 
 
 def _effort(status: Status, styles: ThemeStyles) -> list[Part]:
-    """The reasoning effort, where the user has chosen one."""
-    if status.effort == "auto":
+    """The reasoning effort, where the user has chosen one, here or in the configuration."""
+    if status.effort == status.configured_effort == "auto":
         return []
     tooltip = "How hard the model thinks before it answers. Click for another effort"
     if status.effort_refused:
