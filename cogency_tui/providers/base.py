@@ -147,7 +147,7 @@ class ProviderSession(Protocol):
 
     @property
     def expires(self) -> float | None:
-        """The Unix time at which the endpoint drops the session if nothing is sent; None if it states none."""
+        """The Unix time at which the endpoint drops the session if nothing is sent; None if not known."""
         ...
 
     async def send(self, messages: Sequence["Message"]) -> None: ...
