@@ -196,7 +196,8 @@ async def test_a_channel_states_when_its_thread_expires() -> None:
             pass
         assert channel.expires == own.clock.now + LIFETIME
         own.clock.now += 200
-        messages += [{"role": "assistant", "content": "Hello."}, SECOND]
+        answer: Message = {"role": "assistant", "content": "Hello."}
+        messages += [answer, SECOND]
         async for _chunk in channel.generate(messages):
             pass
         assert channel.expires == own.clock.now + LIFETIME
