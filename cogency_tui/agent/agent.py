@@ -573,6 +573,13 @@ class Agent:
         conversation = self._conversations.known(conversation_id or "")
         return None if conversation is None else conversation.gate
 
+    def session_expires(self, conversation_id: str | None) -> float | None:
+        """The Unix time at which the provider drops the conversation's session if nothing is sent; None
+        without such a session.
+        """
+        conversation = self._conversations.known(conversation_id or "")
+        return None if conversation is None else conversation.session_expires
+
     def allows_edits(self, conversation_id: str | None, *, in_turn: bool) -> bool:
         """Return whether the user has allowed all changes of files for a conversation, or, `in_turn`, for its
         present turn.

@@ -91,6 +91,8 @@ class ResponsesSession:
     """One connection, or a lane of it. `refused` are optional parameters that the model does not accept;
     newly refused ones are added."""
 
+    expires: float | None = None
+
     def __init__(
         self,
         endpoint: Endpoint,
