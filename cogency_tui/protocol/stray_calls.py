@@ -224,6 +224,13 @@ _RESULTS_MARK = re.compile(
 _COMMENTS = re.compile(r"(?:\s+|(?:#|//)[^\n]*(?:\n|\Z)|<!--[^<>]*-->)*+")
 _THOUGHT = re.compile(r"<(think|thought)>")
 _INFO = re.compile(r"[ \t]*[\w-]{0,40}")
+_PROSE_INFO = re.compile(
+    r"\s*(?:xml|html|json|te?xt|plain\w*|markdown|md|execute|action|tool_?\w*)?\s*", re.I
+)
+"""Info strings of fenced blocks that are not program code."""
+_LONGEST_OPENING = 40
+_INDENT = 8
+_LINE_BEFORE = re.compile(r"(?:\A|[\r\n])[ \t]*\Z")
 _TOOL_CODE = re.compile(r"\s*tool_(?:code|call)s?\b")
 _RUN = re.compile(r"`+")
 _FENCE_LINE = re.compile(r"(?:^|(?<=[\r\n])) {0,3}(?:```|~~~)[^\r\n]*")
@@ -440,6 +447,8 @@ class _Call:
     sure: bool = True
     closed: bool = False
     place: _Place = "bare"
+    fence: str = ""
+    """The line that opens the fence around it, where no line closes that and other text precedes the call."""
     answered: bool = False
     announced: bool = False
 
@@ -453,6 +462,10 @@ class _Fence:
     start: int
     stop: int
     end: int
+
+    @property
+    def is_open(self) -> bool:
+        return self.stop == self.end
 
 
 def _fences(text: str) -> list[_Fence]:
@@ -540,7 +553,13 @@ class _Text:
 
     def call_at_end(self) -> _Call | None:
         """Return the call at the end of the text, with nothing after it."""
-        return self._fenced_call() or self._spanned_call() or self.bare_call() or self._bare_json()
+        return (
+            self._fenced_call()
+            or self._spanned_call()
+            or self.bare_call()
+            or self._bare_json()
+            or self._call_at_end_of_fence()
+        )
 
     def call_anywhere(self) -> _Call | None:
         """Return a call in a thought that neither Markdown nor the text after it makes an example."""
@@ -566,6 +585,33 @@ class _Text:
         fence = self._fenced[-1]
         content = _Text(_trimmed(self._text[fence.start : fence.stop]), self._tools)
         return content.whole(0, "fence", fence.info)[0]
+
+    def _call_at_end_of_fence(self) -> _Call | None:
+        """Return the complete call that ends the last fenced block, after other text.
+
+        A closed block of program code is a listing, and so is a call in it.
+        """
+        if not self._fenced or self._fenced[-1].end < len(self._text):
+            return None
+        fence = self._fenced[-1]
+        if not fence.is_open and not _PROSE_INFO.fullmatch(fence.info):
+            return None
+        call = _Text(_trimmed(self._text[fence.start : fence.stop]), self._tools)._complete_call()
+        opening = self._text[fence.opening : fence.start].strip() if fence.is_open else ""
+        return call and replace(call, place="fence", fence=opening[:_LONGEST_OPENING])
+
+    def _complete_call(self) -> _Call | None:
+        """Return the closed call at the end of the text that begins a line."""
+        index = 0
+        for opening in _OPENING_START.finditer(self._text):
+            start = opening.start()
+            if start < index or not _LINE_BEFORE.search(self._text, max(0, start - _INDENT), start):
+                continue
+            call = self._call(start)
+            index = self._skip_glue(call.stop) if call is not None else index
+            if call is not None and index == len(self._text) and call.sure and call.closed:
+                return call if self._counts_in_code(call) else None
+        return None
 
     def _spanned_call(self) -> _Call | None:
         """Return the call between the text's last run of backticks and an earlier one of the same length."""
@@ -808,6 +854,13 @@ def _slip_in_answer(call: _Call, dialect: Dialect) -> Slip:
             f"{found}, which is not the call syntax here, so nothing ran.",
             f"Write the call {_FORMS[dialect]}{_BARE[call.place] if dialect != 'native' else ''}. {example}",
         )
+    if call.fence:
+        return Slip(
+            f"Your answer ends with {call.label} in the Markdown fence that “{call.fence}” opens and no line "
+            "closes, so nothing ran.",
+            f"Close the fence with a line of {_fence_run(call.fence)} alone, then write the block again. "
+            f"{example}",
+        )
     if call.place != "bare":
         cure = f"Write the call again{_BARE[call.place]}. {example}"
         return Slip(f"{found}, so nothing ran.", cure)
@@ -821,6 +874,10 @@ def _slip_in_answer(call: _Call, dialect: Dialect) -> Slip:
         f"{found} after an unclosed backtick on the same line, which turns it into code, so nothing ran.",
         f"Write the block at the start of a line, after any prose. {example}",
     )
+
+
+def _fence_run(opening: str) -> str:
+    return opening[: len(opening) - len(opening.lstrip(opening[0]))]
 
 
 def _slip_in_thought(call: _Call, dialect: Dialect) -> Slip:

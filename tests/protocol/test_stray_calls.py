@@ -90,6 +90,12 @@ SLIPS = [
     Case("gemini-fence-of-tool-code-with-block", "xml", f"```tool_code\n{EXECUTE}\n```\n\n", "in a Markdown fence"),
     Case("llama-fence-of-tildes", "xml", f"Reading.\n~~~json\n{EXECUTE}\n~~~", "in a Markdown fence"),
     Case("qwen-fence-left-open", "xml", f"I'll read it:\n```xml\n{EXECUTE}\n", "in a Markdown fence"),
+    Case("fence-left-open-with-code", "xml", f"```python\nprint(1)\n{EXECUTE}", "“```python” opens and no line closes"),
+    Case("fence-left-open-with-prose", "xml", f"The loop:\n````\nwhile 1:\n\nNow I read it.\n\n{EXECUTE}", "“````” opens and no line closes"),
+    Case("fence-in-a-fence-of-markdown", "xml", f"```markdown\n# A\n```python\nx\n```\n```\n\nNow:\n{EXECUTE}", "opens and no line closes"),
+    Case("fence-closed-with-text-on-the-line", "xml", f"```python\nx\n``` is the loop.\n\n{EXECUTE}", "opens and no line closes"),
+    Case("fence-left-open-before-actions", "action", f"```\nx\n\n{ACTION}\n{ACTION}", "opens and no line closes"),
+    Case("fence-of-prose-and-block", "xml", f"```xml\nI read the file.\n{EXECUTE}\n```", "an <execute> block in a Markdown fence"),
     Case("qwen-fence-cut-in-string", "xml", '```xml\n<execute>\n[{"name": "write", "args": {"file": "a", "content": "x = ', "in a Markdown fence"),
     Case("mistral-fence-cut-before-closing-marker", "xml", f"```xml\n<execute>\n[{READ}]\n```", "in a Markdown fence"),
     Case("gpt-fence-with-comment", "xml", f"```xml\n<!-- read the file -->\n{EXECUTE}\n```", "in a Markdown fence"),
@@ -275,7 +281,6 @@ NOT_SLIPS = [
     Case("shell-session", "xml", f"```sh\n$ cat call.txt\n{EXECUTE}\n```", ""),
     Case("markdown-in-markdown", "xml", f"````markdown\n# Calls\n```xml\n{EXECUTE}\n```\n````", ""),
     Case("block-followed-by-code-in-the-fence", "xml", f"```\n{EXECUTE}\nprint(1)\n```", ""),
-    Case("fence-left-open-with-code", "xml", f"```python\nprint(1)\n{EXECUTE}", ""),
     Case("json-schema", "xml", '```json\n{"$schema": "x", "type": "object", "properties": {"name": {"type": "string"}}}\n```', ""),
     Case("tool-definition", "xml", '{"name": "read", "description": "Reads", "parameters": {"type": "object", "properties": {}}}', ""),
     Case("tool-definition-in-a-fence", "xml", '```json\n[{"name": "read", "input_schema": {"type": "object", "properties": {}}}]\n```', ""),
@@ -366,9 +371,9 @@ def test_native_syntax_in_every_dialect(native: str, dialect: Dialect) -> None:
 
 @cases("case", NOT_SLIPS)
 def test_a_call_after_anything_is_found(case: Case) -> None:
-    """What came before, documentation included, hides no call, unless it is an open fence."""
+    """What came before, documentation and open fences included, hides no call."""
     answer = f"{case.answer.removesuffix('§end')}\n\n{HERMES}"
-    assert (slip_of(answer, case.dialect) is not None) == (case.id != "fence-left-open-with-code")
+    assert slip_of(answer, case.dialect) is not None
 
 
 def test_without_tools_names_prove_nothing() -> None:
