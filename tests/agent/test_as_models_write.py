@@ -102,6 +102,15 @@ async def test_a_slip_costs_one_cycle_and_the_turn_goes_on(
             assert "".join(slip[0].split()) in "".join(written["content"].split())
 
 
+async def test_an_announcement_after_a_batch_in_which_nothing_ran_does_not_end_the_turn(
+    make_agent: MakeAgent, project: Path
+) -> None:
+    replies = ["<execute>[{</execute>", "Writing the file…", GOOD["xml"], DONE["xml"]]
+    events = await turn(make_agent(*replies))
+    assert (project / "made.txt").exists()
+    assert "announces a step" in results(events)[1]["payload"]["outcome"]
+
+
 async def test_slips_of_different_kinds_do_not_end_the_turn(make_agent: MakeAgent, project: Path) -> None:
     slips = [
         f"```\n{GOOD['xml']}\n```",

@@ -35,6 +35,15 @@ ANNOUNCED = [
     "Now running the tests...",
     "I'm checking the configuration now.",
     "Looking at the tests…",
+    "Starting the server…",
+    "Now creating the module...",
+    "I'm fixing the import now.",
+    "**Fixing the import…**",
+    "**Next step:** run the tests",
+    "Next: fix the import in `app.py`.",
+    "**I'll read the file now.**",
+    "Let me look at README...",
+    "I found the file. Next, I'll fix it.",
 ]
 ANSWERS = [
     "I'll leave it there.",
@@ -85,6 +94,9 @@ ANSWERS = [
     "I'll read it.\n\nThat is the first step.",
     "The parser is now linear.\n\nLet me know.",
     "Should I read the file now?",
+    "Starting the server takes a minute.",
+    "Next step: you decide.",
+    "Done. **Next step:** run the tests.",
     "I'll fix the bug in `parse` by reading ahead one token, which keeps the loop linear, and by joining the "
     "pieces at the end, which keeps memory bounded, so that neither long lines nor many of them matter any more.",
 ]
