@@ -31,11 +31,16 @@ class Slip:
 
 
 def find_slip(
-    units: Sequence[ThinkEvent | RespondEvent], dialect: Dialect, tools: Collection[str] = ()
+    units: Sequence[ThinkEvent | RespondEvent],
+    dialect: Dialect,
+    tools: Collection[str] = (),
+    *,
+    unclosed: bool = False,
 ) -> Slip | None:
     """Return the slip in an answer that has no call and would end the turn.
 
-    `units` are its complete units; `tools` are the names that a tool answers to.
+    `units` are its complete units, the last of them `unclosed` or not; `tools` are the names that a tool
+    answers to.
     """
     known = frozenset(tools)
     if units and units[-1]["type"] == "think":
@@ -43,11 +48,13 @@ def find_slip(
         if call is not None:
             return _slip_in_thought(call, dialect)
     last = next((index for index in reversed(range(len(units))) if units[index]["type"] == "respond"), None)
+    is_open = unclosed and bool(units) and units[-1]["type"] == "think"
+    open_thought = _OPEN_THOUGHTS.get(dialect) if is_open else None
     if last is None:
-        return _SLIP_ONLY_THOUGHT if units else _SLIP_EMPTY
+        return (open_thought or _SLIP_ONLY_THOUGHT) if units else _SLIP_EMPTY
     call = _last_call([unit["content"] for unit in units[: last + 1]], known)
     if call is None:
-        return _slip_of_tags(units[: last + 1])
+        return open_thought or _slip_of_tags(units[: last + 1])
     return replace(_slip_in_answer(call, dialect), leaked=call.dialect is None)
 
 
@@ -865,6 +872,8 @@ class _Inside:
 
 # Reports to the model
 
+_THOUGHT_CLOSINGS: dict[Dialect, str] = {"xml": "</think>", "action": "</thought>"}
+_AFTER_THOUGHTS: dict[Dialect, str] = {**_THOUGHT_CLOSINGS, "delimiter": "§respond:"}
 _SLIP_EMPTY = Slip(
     "You wrote nothing: neither a call nor an answer.", "Write the next call, or the answer to the user."
 )
@@ -872,6 +881,14 @@ _SLIP_ONLY_THOUGHT = Slip(
     "You wrote only a thought: neither a call nor an answer.",
     "Write the next call, or the answer to the user, after the thought.",
 )
+_OPEN_THOUGHTS: dict[Dialect, Slip] = {
+    dialect: Slip(
+        f"Your answer ends in a thought, whose text the user does not see: {missing} is missing.",
+        "Write the next call, or the whole answer again, outside the thought; to mention the mark, put it in "
+        "backticks.",
+    )
+    for dialect, missing in _AFTER_THOUGHTS.items()
+}
 _SLIP_MENTIONED_THOUGHT = Slip(
     "Your answer mentions the tags of a thought outside backticks, so the text between them is not in it.",
     "Write the answer again, with the tags in backticks.",
@@ -934,13 +951,9 @@ def _fence_run(opening: str) -> str:
 
 
 def _slip_in_thought(call: _Call, dialect: Dialect) -> Slip:
-    closings: dict[Dialect, str] = {
-        "xml": "Close the thought with </think>, then write the call",
-        "delimiter": "After the thought, write the call",
-        "action": "Close the thought with </thought>, then write the call",
-        "native": "After the thought, write the call",
-    }
+    closing = _THOUGHT_CLOSINGS.get(dialect)
+    then = f"Close the thought with {closing}, then write" if closing else "After the thought, write"
     return Slip(
         f"Your thought contains {call.label}, and nothing inside a thought runs.",
-        f"{closings[dialect]} {_FORMS[dialect]}. If it was an example, answer the user after the thought.",
+        f"{then} the call {_FORMS[dialect]}. If it was an example, answer the user after the thought.",
     )
