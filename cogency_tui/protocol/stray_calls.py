@@ -152,7 +152,12 @@ _PYTHON_LINE = "a Python call"
 """In Markdown code it is program code."""
 
 _SYNTAXES = (
-    _syntax("an <execute> block", r"<execute>(?=\s*(?:\[\s*)?\{)", r"</execute>", dialect="xml"),
+    _syntax(
+        "an <execute> block",
+        r"<execute(?:\s+(?P<attribute>[\w-]{1,40})[^<>]{0,200})?>(?=\s*(?:\[\s*)?\{)",
+        r"</execute>",
+        dialect="xml",
+    ),
     _syntax("an <action> block", r"<action(?:\s[^<>]*)?>(?=\s*\{)", r"</action>", dialect="action"),
     _syntax("a §call: line", r"§call:(?:\s*(?P<name>[a-zA-Z_][\w.]{0,99}))?(?=\s*\{)", dialect="delimiter"),
     # Claude, MiniMax, DeepSeek 3.2
@@ -494,6 +499,8 @@ class _Call:
     place: _Place = "bare"
     fence: str = ""
     """The line that opens the fence around it, where no line closes that and other text precedes the call."""
+    attribute: str = ""
+    """The first attribute of its tag, where that takes none."""
     answered: bool = False
     announced: bool = False
 
@@ -771,7 +778,8 @@ class _Text:
             if tag:
                 closing = re.compile(f"</{re.escape(tag)}>")
                 syntax = replace(syntax, label=f"a <{tag}> block", closing=closing)
-            return self._with_payload(syntax, opening.end(), name)
+            call = self._with_payload(syntax, opening.end(), name)
+            return call and replace(call, attribute=groups.get("attribute") or "")
         return None
 
     def _with_payload(self, syntax: _Syntax, start: int, name: str) -> _Call | None:
@@ -934,6 +942,11 @@ def _slip_in_answer(call: _Call, dialect: Dialect) -> Slip:
     if call.place != "bare":
         cure = f"Write the call again{_BARE[call.place]}. {example}"
         return Slip(f"{found}, so nothing ran.", cure)
+    if call.attribute:
+        return Slip(
+            f"<execute> has the attribute {call.attribute}, but takes none, so nothing ran.",
+            f"Write the block again, with the tag <execute> alone. {example}",
+        )
     if dialect == "delimiter":
         return Slip(
             "§call: is a call only at the start of a line, with only its JSON object after it on that line, "

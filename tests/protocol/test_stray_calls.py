@@ -119,6 +119,7 @@ SLIPS = [
     Case("llama-unclosed-backtick", "xml", f"Let me look at `app.py: <execute>[{READ}]</execute>", "unclosed backtick"),
     Case("llama-call-within-a-line", "delimiter", f"§respond: Let me look. §call: {READ} §execute", "only at the start of a line"),
     Case("llama-thought-call-within-a-line", "delimiter", f"§think: I must look. §call: {READ} §execute", "Your thought contains a §call: line"),
+    Case("tag-with-an-attribute", "xml", f'I look.\n<execute type="tool">[{READ}]</execute>', "<execute> has the attribute type"),
     # a. Another dialect's
     Case("claude-bare-action-in-xml", "xml", ACTION, "an <action> block, which"),
     Case("claude-bare-call-in-xml", "xml", f"Let me read it.\n{CALLS}", "a §call: line, which"),

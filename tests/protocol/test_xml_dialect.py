@@ -217,6 +217,18 @@ FAILURES = [
     ("a leading zero", '<execute>[{"name":"a","args":{"x":01}}]</execute>', '"01" is not a JSON number', 0),
     ("a bad escape", r'<execute>[{"name":"a","args":{"x":"\q"}}]</execute>', 'cannot be followed by "q"', 0),
     (
+        "an escaped single quote",
+        r'<execute>[{"name":"a","args":{"x":"it\'s"}}]</execute>',
+        "in a string; a single quote needs no backslash",
+        0,
+    ),
+    (
+        "a path with single backslashes",
+        r'<execute>[{"name":"a","args":{"x":"In C:\new\table\x00"}}]</execute>',
+        r"for a literal one, before it too: \n is a newline, \t is a tab",
+        0,
+    ),
+    (
         "a bad code point",
         r'<execute>[{"name":"a","args":{"x":"\u12g4"}}]</execute>',
         "four hexadecimal digits",
@@ -243,6 +255,12 @@ def test_a_bad_block_is_one_error_and_no_boundary(text: str, says: str, calls: i
     units = events_of(text)
     assert [kind for kind, _ in units] == ["call"] * calls + ["error"]
     assert says in units[-1][1]
+
+
+def test_a_line_break_before_a_bad_escape_is_none_in_a_path() -> None:
+    assert events_of(r'<execute>[{"name":"a","args":{"x":"a\n\d"}}]</execute>')[0][1].endswith(
+        "for a literal one"
+    )
 
 
 def test_an_error_names_the_place_of_the_call() -> None:
