@@ -49,8 +49,15 @@ _DETAIL = re.compile(r"`[^`]*`|\"[^\"]*\"|\d+")
 BREAKS = 3
 """Consecutive answers that break off, after which the turn ends."""
 
+_TURN = "turn"
+"""The tool of a result that is the engine's own report on the turn."""
+
 _LAST = "Not run: this was the last step of the turn."
 _MALFORMED = "Not run because of another error in this answer."
+_ONE_MORE = (
+    "The turn ends after one more answer whose calls all fail. Change the approach, or answer the user: what "
+    "is done, and what fails."
+)
 _BROKEN_OFF = "Not run: the turn failed before its block was complete."
 _GO_ON = (
     "The turn was cut short here, and the user continues it. What you wrote before it is saved; no call of "
@@ -149,7 +156,7 @@ class Turn:
         """Send a model whose own words are the last ones a result: a request ends with what it is sent."""
         prepared = await self._history.prepare("")
         if prepared.messages[-1]["role"] == "assistant":
-            await self._recorder.emit(brief_result(new_id(), "turn", _GO_ON, self._clock(), "failed"))
+            await self._recorder.emit(brief_result(new_id(), _TURN, _GO_ON, self._clock(), "failed"))
 
     async def _cycles(self) -> None:
         most = self._conversation.settings.max_iterations
@@ -164,6 +171,9 @@ class Turn:
             self._breaks = 0
             # The calls of a malformed block did not run, nor those of the last cycle.
             await cycle.answer_open(_LAST if number == most else _MALFORMED)
+            gives_up = self._gives_up_after(cycle)
+            if not gives_up and number < most and self._is_near_giving_up():
+                await self._recorder.emit(brief_result(new_id(), _TURN, _ONE_MORE, self._clock(), "failed"))
             await self._measure(cycle)
             self._cycle = None
             if cycle.failure:
@@ -174,7 +184,7 @@ class Turn:
                 await self._notices()
                 await self._end()
                 return
-            if self._gives_up_after(cycle):
+            if gives_up:
                 await self._error(
                     f"Turn stopped: every call failed in {self._failures.total()} consecutive batches. "
                     f"Last error: {self._last_failures()}.",
@@ -194,6 +204,11 @@ class Turn:
         kind = _DETAIL.sub("", cycle.slip)
         self._failures[kind] += 1
         return self._failures[kind] >= FAILED_BATCHES or self._failures.total() >= MOST_FAILURES
+
+    def _is_near_giving_up(self) -> bool:
+        """Return whether one more cycle whose calls all fail, in the way of one before, ends the turn."""
+        alike = max(self._failures.values(), default=0)
+        return alike == FAILED_BATCHES - 1 or self._failures.total() == MOST_FAILURES - 1
 
     def _follow_dialect(self) -> History:
         """The history in the dialect that the user's choice and the model require now."""
@@ -340,7 +355,7 @@ class Turn:
 
     def _last_failures(self) -> str:
         """The tools and outcomes of the last results."""
-        failed = (f"{each['tool']}: {each['payload']['outcome']}" for each in self._recorder.failures)
+        failed = (f"{each['tool']}: {each['payload']['outcome']}" for each in self._recorder.failures if each["tool"] != _TURN)
         return "; ".join(dict.fromkeys(first_line(each).rstrip(".") for each in failed))
 
     async def _error(self, message: str, hint: str = "") -> None:

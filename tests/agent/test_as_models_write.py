@@ -181,8 +181,12 @@ async def test_the_history_closes_nothing_that_the_model_left_open(make_agent: M
 
 
 async def test_three_slips_in_a_row_end_the_turn_and_say_so(make_agent: MakeAgent, project: Path) -> None:
-    events = await turn(make_agent(*[f"```\n{GOOD['xml']}\n```"] * 5))
-    assert len(results(events)) == 3
+    agent = make_agent(*[f"```\n{GOOD['xml']}\n```"] * 5, mode="replay")
+    events = await turn(agent)
+    assert [event["tool"] for event in results(events)] == ["execute", "execute", "turn", "execute"]
+    requests = sent(agent)
+    assert ["one more answer" in request[-1]["content"] for request in requests] == [False, False, True]
+    assert has_stable_prefix(requests)
     assert not (project / "made.txt").exists()
     assert [event["type"] for event in events[-2:]] == ["error", "end"]
 
