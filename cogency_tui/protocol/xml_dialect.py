@@ -295,7 +295,7 @@ class XmlWriter(TextWriter):
             elif event["type"] == "respond":
                 wrapped = previous == "respond"
                 last = event is events[-1] and not calls and not wrapped
-                text = shield(event["content"], _TAGS, last=last)
+                text = shield(event["content"], _TAGS if wrapped else OPENING, last=last)
                 # On lines of their own: an inline code span left open ends with its line.
                 parts.append(f"<respond>\n{text}\n</respond>" if wrapped else text)
             elif event["type"] == "call":
@@ -305,7 +305,7 @@ class XmlWriter(TextWriter):
                 block = event["payload"].get("raw", "")
                 continue
             else:
-                parts.append(malformed_text(event, "<execute>", _TAGS))
+                parts.append(malformed_text(event, "<execute>", OPENING))
             previous = event["type"]
         # Nothing after the boundary counts: the calls of a message are together at its end. A malformed
         # block contains all of them.
