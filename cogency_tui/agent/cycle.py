@@ -383,7 +383,7 @@ class Cycle:
         self.slip = payload["error"]
         problem = self.slip
         if self._runs_calls:
-            problem = f"{problem if problem.endswith(('.', '!', '?')) else f'{problem}.'}\n{cure}"
+            problem = f"{sentence(problem)}\n{cure}"
         call_id, tool = payload.get("call", new_id()), payload.get("tool", "execute")
         result = brief_result(call_id, tool, problem, self._clock(), "failed")
         if "raw" in payload:
@@ -651,6 +651,11 @@ class Cycle:
                 "attempts": notice.attempts,
             }
         await self._recorder.emit({"type": "error", "timestamp": self._clock(), "payload": payload})
+
+
+def sentence(text: str) -> str:
+    """Return `text` with a full stop at its end, unless it has a mark there."""
+    return text if text.endswith((".", "!", "?", "…")) else f"{text}."
 
 
 def _as_summaries(events: Sequence[Event]) -> Sequence[Event]:

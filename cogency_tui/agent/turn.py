@@ -17,7 +17,7 @@ from cogency_tui.agent.call_graph import TurnActions
 from cogency_tui.agent.compaction import compaction_event
 from cogency_tui.agent.context_window import History, Prepared
 from cogency_tui.agent.conversation import Conversation
-from cogency_tui.agent.cycle import Cycle, Interrupted, brief_result
+from cogency_tui.agent.cycle import Cycle, Interrupted, brief_result, sentence
 from cogency_tui.agent.prompt import LAST_CYCLE
 from cogency_tui.agent.recorder import Recorder
 from cogency_tui.agent.subagent_progress import first_line
@@ -187,7 +187,7 @@ class Turn:
             if gives_up:
                 await self._error(
                     f"Turn stopped: every call failed in {self._failures.total()} consecutive batches. "
-                    f"Last error: {self._last_failures()}.",
+                    f"Last error: {sentence(self._last_failures())}",
                     "Check the last results, and send a message to continue.",
                 )
                 return
@@ -355,7 +355,11 @@ class Turn:
 
     def _last_failures(self) -> str:
         """The tools and outcomes of the last results."""
-        failed = (f"{each['tool']}: {each['payload']['outcome']}" for each in self._recorder.failures if each["tool"] != _TURN)
+        failed = (
+            f"{each['tool']}: {each['payload']['outcome']}"
+            for each in self._recorder.failures
+            if each["tool"] != _TURN
+        )
         return "; ".join(dict.fromkeys(first_line(each).rstrip(".") for each in failed))
 
     async def _error(self, message: str, hint: str = "") -> None:
