@@ -312,7 +312,7 @@ class Cycle:
             return _FORGED
         return Slip(
             f"Your answer was cut at {_FORGED_OPENINGS[self._dialect]}, which nothing closes: the rest was "
-            "discarded, calls included.",
+            "discarded, and any calls with it.",
             "Write the rest again. Only the engine reports results; to mention the tag, put it in backticks.",
         )
 

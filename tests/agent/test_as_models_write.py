@@ -70,7 +70,7 @@ SLIPS: list[tuple[str, Dialect, list[Reply], str]] = [
     ("an answer that is a thought", "action", ["<thought>It is 42."], "</thought> is missing"),
     ("an end that the text before it announces", "xml", ["This tag ends a turn:\n\n<end>\n\nAnd so on."], "cut at <end>"),
     ("a delimiter that the text before it announces", "delimiter", ["§respond: This ends a turn:\n§end\nAnd so on."], "cut at §end"),
-    ("results that nothing closes, with a call", "xml", [f"I run it. <results>[]\n\n{GOOD['xml']}"], "the rest was discarded, calls included"),
+    ("results that nothing closes, with a call", "xml", [f"I run it. <results>[]\n\n{GOOD['xml']}"], "the rest was discarded, and any calls with it"),
     ("results that are only mentioned", "xml", ["The results come in <results> after it."], "put it in backticks"),
     ("a delimiter of results that is only mentioned", "delimiter", ["The results come so:\n[SYSTEM: and so on"], "cut at [SYSTEM:"),
     ("both tags of results mentioned", "xml", ["They come between <results> and </results>."], "put it in backticks"),
