@@ -323,7 +323,11 @@ _ACT = (
     r"(?:re-?read|read|run|execute|check(?!\s+in\b)|inspect|examine|open|search|find(?!\s+out\b)|list|view|fetch|load"
     r"|look(?!\s+forward)|review|verify|test|analy[sz]e|explore|scan|trace|grep|investigate|debug|identify|locate"
     r"|figure\s+out|edit|fix|apply|update|add|remove|delete|replace|rename|move|implement|install|build|compile"
-    r"|create|write|change|(?:start|begin)\s+(?:by|with)|(?:take|have)\s+a\s+(?:\w+\s+)?look)\b"
+    r"|create|write|change|(?:start|begin)\s+(?:by|with)|(?:take|have)\s+a\s+(?:\w+\s+)?look"
+    r"|re-?run|re-?start|retry|launch|try\s+(?:again|another|a\s+different|once\s+more)|start\s+the\s+\w+"
+    r"|see\s+(?:what|whether|if|how|which|where)(?!\s+you)|understand\s+the|get\s+(?:a|the)\s+\w+|correct\s+(?:the|that|it)"
+    r"|proceed\s+(?:to|with)|continue\s+(?:by|to|with\s+the)|(?:use|call)\s+(?:the\s+)?[`\w]+\s+tool"
+    r"|use\s+`?(?:shell|bash|grep|find|read|git)`?\s+to)\b"
 )
 _ACTING = (
     r"(?:re-?reading|reading|running|executing|checking|inspecting|examining|opening|searching|looking|listing"
@@ -333,13 +337,17 @@ _ACTING = (
 )
 _STEP = re.compile(
     r"[*_>\s]*(?:(?:OK(?:ay)?|all\s?right|sure|great|good|perfect|understood|got\s+it|and|so|then|next|now|first)[,:!]?\s+){0,3}"
-    r"(?:(?:I['’]ll|I\s+will|I['’]m\s+going\s+to|I\s+am\s+going\s+to|let\s+me|let['’]s)\s+"
+    r"(?:(?:I['’]ll|I\s+will|I(?:['’]m|\s+am)\s+(?:now\s+)?going\s+to|let\s+me|let['’]s)\s+"
     rf"(?:(?:then|now|also|just|first|next|quickly|go\s+ahead\s+and|need\s+to)\s+){{0,2}}{_ACT}"
     rf"|(?:I['’]m\s+|I\s+am\s+)?(?:now\s+)?{_ACTING}[^!?]*?\s*(?:\bnow[.!]?|\.\.\.|…)[*_]*\s*\Z)",
     re.IGNORECASE,
 )
 """The beginning of a sentence in which the model announces that it acts at once."""
-_NEXT_STEP = re.compile(rf"[*_#>\s]*next(?:\s+(?:step|action))?[*_]*\s*[:–—-][*_\s]*{_ACT}", re.IGNORECASE)
+_NEXT_STEP = re.compile(
+    r"[*_#>\s]*next(?:\s+(?:step|action))?[*_]*\s*[:–—-][*_\s]*"
+    rf"(?:I['’]ll\s+|let\s+me\s+)?{_ACT}",
+    re.IGNORECASE,
+)
 """The beginning of an answer that is nothing but the name of a step."""
 _LATER = re.compile(
     r"\b(?:each|every|always|never|whenever|in\s+(?:the\s+)?future|in\s+your|with\s+you|to\s+you|next\s+time"
