@@ -18,7 +18,7 @@ from cogency_tui.agent.model_channels import Channel
 from cogency_tui.agent.output_variables import StreamedText
 from cogency_tui.agent.recorder import Recorder
 from cogency_tui.agent.scheduler import Preview, Scheduler
-from cogency_tui.errors import EmptyAnswerError, ProviderError, ProviderProtocolError
+from cogency_tui.errors import EmptyAnswerError, ProviderError, ProviderProtocolError, sentence
 from cogency_tui.protocol import Dialect, create_parser
 from cogency_tui.protocol.accumulator import Accumulator
 from cogency_tui.protocol.dialects import new_id
@@ -41,6 +41,7 @@ from cogency_tui.protocol.transcript import as_tool_call, call_record
 from cogency_tui.providers.base import (
     CallDelta,
     Chunk,
+    EffortRefused,
     Notice,
     ReasoningDelta,
     ReasoningItem,
@@ -64,13 +65,15 @@ _WRITE_AGAIN: dict[Dialect, str] = {
     "action": "Write this action again, as one JSON object with name and parameters between its tags.",
     "native": "Make this call again, with its arguments as one JSON object.",
 }
-_EMPTY: dict[Dialect, str] = {
-    "xml": "The <execute> block holds no call, so nothing ran.\n"
-    "Write the calls into its array; if you are done, answer without a block.",
-    "delimiter": "No line before §execute could be read as a §call:, so nothing ran.\n"
-    "Write each call on a line of its own; if you are done, answer without §execute.",
-    "action": "",
-    "native": "",
+_EMPTY: dict[Dialect, Slip] = {
+    "xml": Slip(
+        "The <execute> block holds no call, so nothing ran.",
+        "Write the calls into its array; if you are done, answer without a block.",
+    ),
+    "delimiter": Slip(
+        "No line before §execute could be read as a §call:, so nothing ran.",
+        "Write each call on a line of its own; if you are done, answer without §execute.",
+    ),
 }
 _EMPTY_RAW: dict[Dialect, str] = {
     "xml": "<execute>[]</execute>",
@@ -151,6 +154,7 @@ class Cycle:
         self._runs_calls = runs_calls
         self._patience = max(PATIENCE, settings.first_byte_timeout, settings.idle_timeout)
         self._provider = conversation.provider()
+        self._engine = conversation.engine
         self._recorder = recorder
         self._clock = clock
         self._news = asyncio.Event()
@@ -204,7 +208,8 @@ class Cycle:
     def facts(self) -> Measure:
         """What was asked of the model beside the messages, and what went wrong with its calls."""
         facts: Measure = {"dialect": self._dialect}
-        if effort := self._prepared.options.effort:
+        effort = self._prepared.options.effort
+        if effort and not self._engine.refuses(self._provider, effort):
             facts["effort"] = effort
         if self._malformed_calls:
             facts["malformed"] = self._malformed_calls
@@ -324,9 +329,9 @@ class Cycle:
     async def _report_empty_batch(self) -> None:
         dialect = self._dialect
         units = self._all_units()
-        slip = find_slip(units, dialect, self._tools) if units else None
-        problem = f"{slip.problem} {slip.cure}" if slip else _EMPTY[dialect]
-        result = brief_result(new_id(), "execute", problem, self._clock(), "failed")
+        slip = (find_slip(units, dialect, self._tools) if units else None) or _EMPTY[dialect]
+        result = brief_result(new_id(), "execute", slip.problem, self._clock(), "failed")
+        self._advise(result, slip.cure)
         result["payload"]["raw"] = _EMPTY_RAW[dialect]
         result["cycle"] = self._id
         await self.result(result)
@@ -381,17 +386,22 @@ class Cycle:
         self.malformed = True
         self._malformed_calls += 1
         self.slip = payload["error"]
-        problem = self.slip
-        if self._runs_calls:
-            problem = f"{sentence(problem)}\n{cure}"
+        problem = sentence(self.slip) if self._runs_calls else self.slip
         call_id, tool = payload.get("call", new_id()), payload.get("tool", "execute")
         result = brief_result(call_id, tool, problem, self._clock(), "failed")
+        if self._runs_calls:
+            self._advise(result, cure)
         if "raw" in payload:
             result["payload"]["raw"] = payload["raw"]
             result["cycle"] = self._id
         if "action" in payload:
             result["payload"]["action"] = payload["action"]
         await self.result(result)
+
+    def _advise(self, result: ResultEvent, cure: str) -> None:
+        """Add how the model writes it in this dialect, which the conversation may leave."""
+        result["payload"]["advice"] = cure
+        result["payload"]["dialect"] = self._dialect
 
     async def answer_open(self, why: str, state: CallState = "failed") -> None:
         """Answer every call that has no result with this failure, or with the notice of too many calls."""
@@ -640,6 +650,8 @@ class Cycle:
     async def _report(self, notice: Retrying | Notice) -> None:
         """Report a retry or notice of the provider to the user; the request continues by itself."""
         payload: ErrorPayload
+        if isinstance(notice, EffortRefused):
+            self._engine.refused_efforts.add((self._provider.name, self._provider.model, notice.effort))
         if isinstance(notice, Notice):
             payload = {"error": notice.text, "notice": True}
         else:
@@ -651,11 +663,6 @@ class Cycle:
                 "attempts": notice.attempts,
             }
         await self._recorder.emit({"type": "error", "timestamp": self._clock(), "payload": payload})
-
-
-def sentence(text: str) -> str:
-    """Return `text` with a full stop at its end, unless it has a mark there."""
-    return text if text.endswith((".", "!", "?", "…")) else f"{text}."
 
 
 def _as_summaries(events: Sequence[Event]) -> Sequence[Event]:

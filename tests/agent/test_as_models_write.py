@@ -96,7 +96,7 @@ async def test_a_slip_costs_one_cycle_and_the_turn_goes_on(
     assert (project / "made.txt").read_text() == "made\n"
     first = results(events)[0]
     assert first["payload"]["error"]
-    assert says in first["payload"]["outcome"]
+    assert says in f"{first['payload']['outcome']} {first['payload'].get('advice', '')}"
     assert events[-1]["type"] == "end"
     requests = sent(agent)
     assert len(requests) == 3
@@ -116,6 +116,24 @@ async def test_an_announcement_after_a_batch_in_which_nothing_ran_does_not_end_t
     events = await turn(make_agent(*replies))
     assert (project / "made.txt").exists()
     assert "announces a step" in results(events)[1]["payload"]["outcome"]
+
+
+@pytest.mark.parametrize("after", ["delimiter", "native", "xml"])
+async def test_advice_about_a_dialect_does_not_outlast_it(make_agent: MakeAgent, after: Dialect) -> None:
+    bad = '<execute>[{"name": "write", "arguments": {}}]</execute>'
+    provider = ScriptedProvider(bad, GOOD["xml"], DONE["xml"], "Right.", native=True)
+    agent = make_agent(llm=provider, dialect="xml", mode="replay")
+    async with agent:
+        events = [event async for event in agent("go", conversation_id="c")]
+        agent.dialect = after
+        _ = [event async for event in agent("and?", conversation_id="c")]
+    [problem] = [event["payload"] for event in results(events) if event["payload"]["error"]]
+    assert problem["outcome"] == 'Call 1 of the execute block has the unknown key "arguments"; write "args".'
+    there, later = (json.dumps(request, ensure_ascii=False) for request in (sent(agent)[1], sent(agent)[-1]))
+    assert "Write the whole block again: <execute>" in there
+    assert "Call 1 of the execute block has the unknown key" in later
+    assert ("Write the whole block again" in later) == (after == "xml")
+    assert has_stable_prefix(sent(agent)[:3])
 
 
 async def test_slips_of_different_kinds_do_not_end_the_turn(make_agent: MakeAgent, project: Path) -> None:

@@ -151,7 +151,9 @@ async def test_the_last_cycle_is_told_so_and_runs_nothing(make_agent: MakeAgent,
 async def test_an_empty_batch_goes_on(make_agent: MakeAgent) -> None:
     events = await turn(make_agent("<execute>[]</execute>", "ok"))
     assert types(events) == ["user", "execute", "result", "metric", "respond", "metric", "end"]
-    assert results(events)[0]["payload"]["outcome"].endswith("if you are done, answer without a block.")
+    assert (
+        results(events)[0]["payload"].get("advice", "").endswith("if you are done, answer without a block.")
+    )
 
 
 async def test_an_end_alone_is_no_answer(make_agent: MakeAgent) -> None:
