@@ -67,7 +67,7 @@ _TURN = "turn"
 _LAST = "Not run: this was the last step of the turn."
 _MALFORMED = "Not run because of another error in this answer."
 _ONE_MORE = (
-    "The turn ends after one more answer whose calls all fail. Change the approach, or answer the user: what "
+    "The turn ends if the calls of the next answer all fail{}. Change the approach, or answer the user: what "
     "is done, and what fails."
 )
 _BROKEN_OFF = "Not run: the turn failed before its block was complete."
@@ -200,8 +200,8 @@ class Turn:
             # The calls of a malformed block did not run, nor those of the last cycle.
             await cycle.answer_open(_LAST if number == most else _MALFORMED)
             gives_up = self._gives_up_after(cycle)
-            if not gives_up and number < most and self._is_near_giving_up():
-                await self._recorder.emit(brief_result(new_id(), _TURN, _ONE_MORE, self._clock(), "failed"))
+            if number < most and cycle.failed and not gives_up:
+                await self._warn_of_giving_up(cycle)
             await self._measure(cycle)
             self._cycle = None
             if cycle.failure:
@@ -237,14 +237,16 @@ class Turn:
         if not cycle.failed:
             self._failures.clear()
             return False
-        kind = _DETAIL.sub("", cycle.slip)
+        kind = _kind_of_failure(cycle)
         self._failures[kind] += 1
         return self._failures[kind] >= FAILED_BATCHES or self._failures.total() >= MOST_FAILURES
 
-    def _is_near_giving_up(self) -> bool:
-        """Return whether one more cycle whose calls all fail, in the way of one before, ends the turn."""
-        alike = max(self._failures.values(), default=0)
-        return alike == FAILED_BATCHES - 1 or self._failures.total() == MOST_FAILURES - 1
+    async def _warn_of_giving_up(self, cycle: Cycle) -> None:
+        """Report to the model that one more cycle like this one ends the turn, if it does."""
+        any_way = self._failures.total() == MOST_FAILURES - 1
+        if any_way or self._failures[_kind_of_failure(cycle)] == FAILED_BATCHES - 1:
+            warning = _ONE_MORE.format("" if any_way or not cycle.slip else " in this way")
+            await self._recorder.emit(brief_result(new_id(), _TURN, warning, self._clock(), "failed"))
 
     def _follow_dialect(self) -> History:
         """The history in the dialect that the user's choice and the model require now."""
@@ -428,3 +430,8 @@ class Turn:
 
     async def _end(self) -> None:
         await self._recorder.emit({"type": "end", "timestamp": self._clock()})
+
+
+def _kind_of_failure(cycle: Cycle) -> str:
+    """Return the problem of a cycle whose calls all failed, without its details."""
+    return _DETAIL.sub("", cycle.slip)
