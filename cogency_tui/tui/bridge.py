@@ -307,7 +307,7 @@ class Bridge:
             await self.agent.run_command(text[1:].strip(), queue, conversation_id=id)
         else:
             typed = message.text if message.own else ""
-            await self.agent.run_turn(text, queue, conversation_id=id, typed=typed)
+            await self.agent.run_turn(text, queue, conversation_id=id, typed=typed, images=message.attached)
 
     async def _follow_compaction(self, work: "asyncio.Task[CompactionFigures]") -> None:
         from cogency_tui.agent.compaction import compaction_event

@@ -8,13 +8,15 @@ from textual import events
 from textual.binding import Binding, BindingType
 
 from cogency_tui.agent.timeline.model import Exchange
-from cogency_tui.protocol.messages import Message
+from cogency_tui.protocol.messages import Message, images_in
+from cogency_tui.providers.image_tokens import tokens_of_images
 from cogency_tui.providers.token_counting import estimate_tokens
 from cogency_tui.safe_text import one_line, reveal
 from cogency_tui.tui.kit.command_output import OutputLines
 from cogency_tui.tui.kit.lazy_text_layout import Heights, LazyLayout
 from cogency_tui.tui.kit.lines import BLANK, Line, cells, fit, width_of, wrap
 from cogency_tui.tui.kit.number_format import plural, tokens
+from cogency_tui.tui.paste_chips import size_of_image
 from cogency_tui.tui.timeline.keys import Read
 
 _ROLES = {"system": "branch", "user": "accent", "assistant": "edit"}
@@ -176,7 +178,8 @@ class ExchangeView(Read):
         layout = self._layouts.get(index)
         if layout is None:
             lines = OutputLines()
-            lines.write(reveal(self._exchange.messages[index]["content"]))
+            message = self._exchange.messages[index]
+            lines.write(reveal("\n".join([message["content"], *_chips_beside(message)])))
             layout = self._layouts[index] = LazyLayout(lines, self.text_width, self.theme_styles, indent=2)
         return layout
 
@@ -184,7 +187,7 @@ class ExchangeView(Read):
         assert self._exchange is not None
         exchange, styles, width = self._exchange, self.theme_styles, self.text_width
         message, opened = exchange.messages[index], self._is_open(index)
-        known, size = index < exchange.fresh, _tokens([message])
+        known, size = index < exchange.fresh, _tokens([message], exchange)
         size = f"{size}{'in the session' if known else 'sent':>16}" if width >= _WORDY else size
         mark = "" if known or width >= _WORDY else "↑ "
         right = Segment(f"  {mark}{size}", styles("dim", on))
@@ -201,21 +204,32 @@ def _summarize_message(message: Message, exchange: Exchange) -> str:
     """Summarize a message in a line."""
     if message["role"] == "system":
         return ", ".join(name for name, _text in exchange.parts)
-    content = message["content"]
+    content, chips = message["content"], " ".join(_chips_beside(message))
     for environment in exchange.environments:
         if content.startswith(environment):
-            return f"environment, {one_line(content[len(environment) :].lstrip()[:_HEAD])}"
-    return one_line(content[:_HEAD])
+            return f"environment, {one_line(content[len(environment) :].lstrip()[:_HEAD])} {chips}".rstrip()
+    return f"{one_line(content[:_HEAD])} {chips}".rstrip()
 
 
-def _tokens(messages: Sequence[Message]) -> str:
-    return f"~{tokens(estimate_tokens(message['content'] for message in messages))} tokens"
+def _chips_beside(message: Message) -> list[str]:
+    """The chips of the images of a message that its text does not have."""
+    chips = (
+        f"[image {one_line(image.get('name', image['media_type']))} {size_of_image(image)}]"
+        for image in images_in([message])
+    )
+    return [chip for chip in chips if chip not in message["content"]]
+
+
+def _tokens(messages: Sequence[Message], exchange: Exchange) -> str:
+    model = exchange.asked.request.frame.model if exchange.asked else ""
+    count = estimate_tokens(message["content"] for message in messages)
+    return f"~{tokens(count + tokens_of_images(model, images_in(messages)))} tokens"
 
 
 def describe_exchange(exchange: Exchange) -> str:
     """Summarize the exchange in a line."""
     count, fresh = plural(len(exchange.messages), "message"), len(exchange.messages) - exchange.fresh
     facts = [f"{fresh} of {count} sent" if exchange.fresh else count]
-    facts.append(_tokens(exchange.messages[exchange.fresh :]))
+    facts.append(_tokens(exchange.messages[exchange.fresh :], exchange))
     mode = exchange.asked.request.mode if exchange.asked else ""
     return " · ".join([*facts, *([mode] if mode else [])])
