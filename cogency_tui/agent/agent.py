@@ -384,10 +384,11 @@ class Agent:
         return await self._images.add(content, name)
 
     async def image_content(self, image: "Image") -> bytes:
-        """The bytes of an image of an event.
+        """The bytes of an image of an event: PNG, JPEG, GIF or WebP of the size that the event says.
 
         Raises:
             StoreError: they are missing or damaged.
+            WorkspaceError: they are no such image, in a conversation that was imported.
         """
         return await self._images.content(image)
 

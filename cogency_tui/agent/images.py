@@ -14,7 +14,7 @@ from cogency_tui.providers.base import Provider
 from cogency_tui.providers.configured_providers import OFFLINE
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.tools.worker_threads import in_thread
-from cogency_tui.workspace.images import sendable
+from cogency_tui.workspace.images import require_sound, sendable
 
 _CACHED = 64 << 20
 """Most bytes of images that stay in memory between requests."""
@@ -43,13 +43,13 @@ class Images:
         return await in_thread(_stored, await self._blobs(), content, name)
 
     async def content(self, image: Image) -> bytes:
-        """Return the bytes of an image.
+        """Return the bytes of an image, which is as the event says: it may come from an imported file.
 
         Raises:
-            StoreError: they are missing or damaged.
+            StoreError: they are missing.
+            WorkspaceError: they are not those of such an image.
         """
-        blobs = await self._blobs()
-        return await in_thread(blobs.read, image["digest"], image["size"])
+        return await in_thread(_content, await self._blobs(), image)
 
     def read(self, digest: str) -> bytes:
         """Return the bytes of an image of the last request.
@@ -126,6 +126,12 @@ def _in_text(part: Part, reasons: Mapping[str, str]) -> Part:
 
 def _added(parts: Sequence[Part], described: Sequence[Part]) -> list[TextPart]:
     return [new for old, new in zip(parts, described, strict=True) if new["type"] == "text" and new != old]
+
+
+def _content(blobs: Blobs, image: Image) -> bytes:
+    content = blobs.read(image["digest"], image["size"])
+    require_sound(content, image["name"], image["width"], image["height"])
+    return content
 
 
 def _stored(blobs: Blobs, content: bytes, name: str) -> Image:

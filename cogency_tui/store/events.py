@@ -25,6 +25,7 @@ from cogency_tui.protocol.events import (
     begins_turn,
     is_persisted,
 )
+from cogency_tui.protocol.transcript import shown_text
 from cogency_tui.store.column_text import from_column, to_column
 
 TITLE_LENGTH = 60
@@ -143,7 +144,7 @@ def messages(connection: sqlite3.Connection, conversation_id: str, through: int)
         f"SELECT seq, body FROM events WHERE conversation_id = ? AND {BEGINS_TURN} AND seq <= ? ORDER BY seq",
         (to_column(conversation_id), through),
     )
-    return [(seq, text) for seq, body in rows if (text := text_of(body)) is not None]
+    return [(seq, shown_text(event)) for seq, body in rows if (event := _asked(body)) is not None]
 
 
 def first_message(connection: sqlite3.Connection, conversation_id: str) -> str:
@@ -190,9 +191,14 @@ def title_of(content: str) -> str:
 def text_of(body: str | bytes) -> str | None:
     """Return the message of the user in the row of an event that begins a turn; None where it cannot be
     read."""
+    event = _asked(body)
+    return None if event is None else event["content"]
+
+
+def _asked(body: str | bytes) -> UserEvent | None:
     with suppress(ValueError, RecursionError):
         event = decode("user", body)
-        return event["content"] if event["type"] == "user" else None
+        return event if event["type"] == "user" else None
     return None
 
 

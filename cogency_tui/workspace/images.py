@@ -102,6 +102,18 @@ def sendable(content: bytes, name: str) -> SendableImage:
         raise _damaged(name) from error
 
 
+def require_sound(content: bytes, name: str, width: int, height: int) -> None:
+    """Check that an image from a store that others may have filled is as it says: of a format that is sent,
+    and of this size in pixels.
+
+    Raises:
+        WorkspaceError: it is not.
+    """
+    with _opened(content, name) as picture:
+        if picture.format not in _SENT or picture.size != (width, height):
+            raise _damaged(name)
+
+
 def _sendable(content: bytes, name: str) -> SendableImage:
     with _opened(content, name) as picture:
         _require_decodable(picture, name)

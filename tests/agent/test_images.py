@@ -65,6 +65,15 @@ async def test_an_image_is_stored_once_and_its_bytes_come_back(make_agent: MakeA
     assert again == {**image, "name": "other.png"}
 
 
+async def test_a_stored_image_that_is_another_is_not_given_out(make_agent: MakeAgent) -> None:
+    async with make_agent() as agent:
+        image = await agent.add_image(picture(), "shot.png")
+        for claimed in ((9, 6), (8, 7)):
+            other: Image = {**image, "width": claimed[0], "height": claimed[1]}
+            with pytest.raises(WorkspaceError, match=r"^shot\.png cannot be read as an image"):
+                await agent.image_content(other)
+
+
 async def test_what_is_no_image_is_refused(make_agent: MakeAgent) -> None:
     async with make_agent() as agent:
         with pytest.raises(WorkspaceError, match=r"^notes\.png is not an image that can be read\.$"):

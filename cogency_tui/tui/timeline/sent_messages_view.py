@@ -178,8 +178,7 @@ class ExchangeView(Read):
         layout = self._layouts.get(index)
         if layout is None:
             lines = OutputLines()
-            message = self._exchange.messages[index]
-            lines.write(reveal("\n".join([message["content"], *_chips_beside(message)])))
+            lines.write(reveal(_text_of(self._exchange.messages[index])))
             layout = self._layouts[index] = LazyLayout(lines, self.text_width, self.theme_styles, indent=2)
         return layout
 
@@ -209,6 +208,11 @@ def _summarize_message(message: Message, exchange: Exchange) -> str:
         if content.startswith(environment):
             return f"environment, {one_line(content[len(environment) :].lstrip()[:_HEAD])} {chips}".rstrip()
     return f"{one_line(content[:_HEAD])} {chips}".rstrip()
+
+
+def _text_of(message: Message) -> str:
+    """The text of a message, and a line for each of its images that the text does not have."""
+    return "\n\n".join([message["content"], *_chips_beside(message)])
 
 
 def _chips_beside(message: Message) -> list[str]:

@@ -9,6 +9,7 @@ import pytest
 from textual.pilot import Pilot
 
 from cogency_tui.protocol.image import Image
+from cogency_tui.providers.models import ModelFacts
 from cogency_tui.store.prompt_text import Written
 from cogency_tui.tui.app import CogencyApp
 from cogency_tui.tui.calls.list import CallList
@@ -46,6 +47,7 @@ def agent_with_a_shot(project: Path) -> ScriptedAgent:
         respond("A red box. See https://example.org too."),
     ]
     agent = ScriptedAgent(project, script)
+    agent.provider.facts = ModelFacts(context_size=200_000, images=True)
     agent.contents[SHOT["digest"]] = picture(size=(1200, 800))
     return agent
 
