@@ -7,6 +7,7 @@ import pytest
 
 from cogency_tui.agent.agent import Agent
 from cogency_tui.agent.image_mentions import mentioned_images
+from cogency_tui.agent.request_messages import build_messages
 from cogency_tui.config.schema import AgentSettings
 from cogency_tui.errors import StoreError, WorkspaceError
 from cogency_tui.protocol.events import Event, Image
@@ -319,3 +320,19 @@ async def test_a_context_full_of_images_is_summarised(make_agent: MakeAgent, pro
             events += await turn(agent, f"see @{number}.png")
     assert any("summariz" in notice for notice in notices(events))
     assert len(list(images_in(model.sent[-1]))) < 4
+    # What the user wrote stays verbatim, and says that there was an image.
+    assert "see @0.png\n\n[image 0.png: 1400×1400 pixels, " in "".join(m["content"] for m in model.sent[-1])
+
+
+def test_the_first_message_of_a_window_keeps_its_images() -> None:
+    image: Image = {
+        **{"name": "a.png", "digest": "d", "media_type": "image/png", "width": 8, "height": 6, "size": 75}
+    }  # pyright: ignore[reportAssignmentType]
+    events: list[Event] = []
+    for number in range(4):
+        at = float(number)
+        events.append({"type": "user", "timestamp": at, "content": f"See {number}", "images": [image]})
+        events.append({"type": "respond", "timestamp": at, "id": str(number), "content": "Red."})
+    messages = build_messages("", events, "native", 1000, window=4)
+    assert messages[2]["content"] == "See 2"
+    assert len(list(images_in(messages))) == 2

@@ -102,7 +102,7 @@ def test_images_of_a_message_and_a_result_are_said() -> None:
         result("c", "read", "image, 800×600", duration=0.012),
     )
     assert said == [
-        "Image: shot.png: 800×600 pixels, 12,345 bytes",
+        "Image: shot␛.png: 800×600 pixels, 12,345 bytes",
         "Tool read started: a.png",
         "Tool read done in 12 ms: image, 800×600",
     ]
