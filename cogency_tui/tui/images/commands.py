@@ -40,8 +40,8 @@ class ImageCommands(FeatureCommands):
     def attach_named(self, path: str) -> None:
         """Attach the file at a path as it is typed, from the project's directory; without one the image in
         the clipboard."""
-        path = path.strip("\"'").removeprefix("@")
-        self._prompt.attach([self._bridge.agent.project / Path(path).expanduser()] if path else [])
+        path = path.removeprefix("@").strip("\"'")
+        self._prompt.attach([_located(path, self._bridge.agent.project)] if path else [])
 
     def attach(self, paths: Sequence[Path], or_text: bool) -> None:
         """Insert the images of these files into the prompt; without any, the image in the clipboard, or where
@@ -116,6 +116,13 @@ class ImageCommands(FeatureCommands):
             self.warn(f"The image cannot be written for another program: {exc.strerror}.")
         except CogencyError as exc:
             self.complain(exc)
+
+
+def _located(path: str, project: Path) -> Path:
+    """The file at a path that may begin with `~`, and is else relative to the project."""
+    with suppress(RuntimeError):
+        return project / Path(path).expanduser()
+    return project / path
 
 
 async def _read(paths: Sequence[Path]) -> AsyncIterator[tuple[bytes, str]]:

@@ -102,7 +102,7 @@ PROMPT_KEYS: list[BindingType] = [
 
 PROMPT_PREFIXES = (
     ("!command", "Run a shell command; the agent sees its output"),
-    ("@file", "Mention a file or directory"),
+    ("@file", "Mention a file or directory, or attach an image"),
     ("/command", "Run a command"),
 )
 """What text in the prompt can begin with, and its meaning, for the help."""
@@ -283,6 +283,8 @@ class Prompt(ChipArea):
 
     def put(self, written: Written) -> None:
         super().put(written)
+        # Another text: the one that was to be sent with an image is not there any more.
+        self._sends_when_read = False
         self._leave_picker()
         self.end_offers()
         if self._vim is not None:

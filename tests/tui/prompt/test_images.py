@@ -129,8 +129,12 @@ async def test_a_command_attaches_a_file_and_names_what_is_wrong_with_another(
         await until(pilot, lambda: "[image logo.png" in prompt_of(pilot).text)
         await send(pilot, f'/image "{shot}"')
         await until(pilot, lambda: CHIP in prompt_of(pilot).text)
+        await send(pilot, '/image @"logo.png"')
+        await until(pilot, lambda: "[image logo.png" in prompt_of(pilot).text)
         for path, reason in (
             ("missing.png", "is not a file"),
+            ("~nobody-of-this-name/a.png", "is not a file"),
+            ("a\0b.png", "is not a file"),
             ("notes.png", "is not an image that can be read"),
         ):
             await send(pilot, f"/image {path}")
@@ -149,6 +153,19 @@ async def test_enter_waits_for_an_image_that_is_being_read(project: Path, shot: 
         await until(pilot, lambda: agent.asked == [f"this {CHIP}"])
         await finished(pilot)
     assert len(agent.attached[0]) == 1
+
+
+async def test_an_image_that_arrives_after_escape_sends_nothing(project: Path, shot: Path) -> None:
+    agent = Slow(project, [respond("ok")])
+    async with app_over(agent).run_test(size=(100, 30)) as pilot:
+        paste(pilot, shot)
+        await type_text(pilot, "this")
+        await pilot.press("enter", "escape")
+        agent.gate.set()
+        await until(pilot, lambda: CHIP in prompt_of(pilot).text)
+        assert prompt_of(pilot).text == f"{CHIP} "
+        await pilot.pause()
+    assert agent.asked == []
 
 
 async def test_a_message_whose_image_cannot_be_read_is_not_sent(project: Path, shot: Path) -> None:
