@@ -58,11 +58,12 @@ def responses_sessions(
     timeouts: Timeouts | None = None,
     *,
     diagnoses: bool = False,
+    nests: bool = False,
     lanes: bool = False,
 ) -> Opener:
-    """Return a function that opens sessions with one model. `facts` and `diagnoses` as for
+    """Return a function that opens sessions with one model. `facts`, `diagnoses` and `nests` as for
     `ResponsesWire`; with `lanes` they share connections."""
-    wire = ResponsesWire(endpoint, facts, diagnoses=diagnoses)
+    wire = ResponsesWire(endpoint, facts, diagnoses=diagnoses, nests=nests)
     refused: set[str] = set()
 
     async def open_socket() -> Socket:
