@@ -170,7 +170,8 @@ def _assemble(
         from cogency_tui.providers.openai_responses import ResponsesWire
 
         diagnoses = facts.cache_diagnostics and is_vendors_own(endpoint, "openai")
-        wire = ResponsesWire(endpoint, facts, diagnoses=diagnoses)
+        nests = nests_images(endpoint)
+        wire = ResponsesWire(endpoint, facts, diagnoses=diagnoses, nests=nests)
         if facts.realtime:
             from cogency_tui.providers.openai_realtime import realtime_sessions
 
@@ -180,7 +181,7 @@ def _assemble(
 
             own = is_vendors_own(endpoint, "openai")
             sessions = responses_sessions(
-                endpoint, facts, timeouts, diagnoses=diagnoses, lanes=own, steers=own
+                endpoint, facts, timeouts, diagnoses=diagnoses, nests=nests, lanes=own, steers=own
             )
     elif table.api == "anthropic":
         from cogency_tui.providers.anthropic import AnthropicWire
@@ -210,6 +211,11 @@ def _assemble(
     # Realtime models are spoken to in text alone.
     native = not facts.realtime
     return HttpProvider(endpoint, wire, sessions=sessions, native=native, facts=facts, timeouts=timeouts)
+
+
+def nests_images(endpoint: "Endpoint") -> bool:
+    """Return whether an endpoint of Responses is known to take images in the output of a function."""
+    return endpoint.name == "azure" or is_vendors_own(endpoint, "openai")
 
 
 def is_vendors_own(endpoint: "Endpoint", vendor: str) -> bool:

@@ -22,25 +22,29 @@ from cogency_tui.providers.refused_parameters import EFFORT, LIFETIME, RETURNED_
 from cogency_tui.providers.surrogates import whole_text
 from cogency_tui.providers.wire_protocol import bearer, listed_models
 
-_NESTING = ("openai", "azure")
-"""Endpoints that are known to take images in the output of a function."""
-
 
 class ResponsesWire:
     """`POST /responses` with one endpoint. What is asked for beside text follows from the `facts` about the
     model: another would refuse it, which costs a request each time the program runs. `diagnoses` requests the
-    vendor's cache diagnostics, for models that have them."""
+    vendor's cache diagnostics, for models that have them. An endpoint that `nests` takes the images of a
+    result in it."""
 
     label = LABEL
     path = "/responses"
     models_path = "/models"
 
     def __init__(
-        self, endpoint: Endpoint, facts: ModelFacts | None = None, *, diagnoses: bool = False
+        self,
+        endpoint: Endpoint,
+        facts: ModelFacts | None = None,
+        *,
+        diagnoses: bool = False,
+        nests: bool = False,
     ) -> None:
         self._endpoint = endpoint
         self._facts = facts or ModelFacts()
         self._diagnoses = diagnoses
+        self._nests = nests
 
     def headers(self) -> Mapping[str, str]:
         """Return the key as a bearer token."""
@@ -56,8 +60,8 @@ class ResponsesWire:
 
     def items(self, messages: Iterable[Message], options: Options) -> list[dict[str, Any]]:
         """Convert messages to items of `input`."""
-        nests = self._endpoint.name in _NESTING
-        return [item for each in messages for item in items_of(each, options.read_image, nests=nests)]
+        read, nests = options.read_image, self._nests
+        return [item for each in messages for item in items_of(each, read, nests=nests)]
 
     def body(
         self, items: Sequence[Mapping[str, Any]], refused: Iterable[str], options: Options

@@ -66,12 +66,13 @@ def responses_sessions(
     timeouts: Timeouts | None = None,
     *,
     diagnoses: bool = False,
+    nests: bool = False,
     lanes: bool = False,
     steers: bool = False,
 ) -> Opener:
-    """Return a function that opens sessions with one model. `facts` and `diagnoses` as for
+    """Return a function that opens sessions with one model. `facts`, `diagnoses` and `nests` as for
     `ResponsesWire`; with `lanes` they share connections, with `steers` a message may steer an answer."""
-    wire = ResponsesWire(endpoint, facts, diagnoses=diagnoses)
+    wire = ResponsesWire(endpoint, facts, diagnoses=diagnoses, nests=nests)
     refused: set[str] = set() if steers else {_STEER}
 
     async def open_socket() -> Socket:

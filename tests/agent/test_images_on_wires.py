@@ -10,6 +10,8 @@ import pytest
 
 from cogency_tui.config.schema import DialectChoice
 from cogency_tui.protocol.events import Event
+from cogency_tui.providers import configured_providers
+from cogency_tui.providers.endpoint import Endpoint
 from tests.agent.test_every_wire import modes
 from tests.agent.test_native_wires import NATIVE, Say, Work, peer_of, problems, turn
 from tests.peers.server import Peer
@@ -66,6 +68,23 @@ async def test_images_of_messages_and_results_arrive_in_every_mode(
         assert count_of(SENT, arrived[-1:]) == count_of(READ, arrived[-1:]) == 1
     else:
         assert count_of(SENT, arrived) == count_of(READ, arrived) == 1
+
+
+@pytest.mark.parametrize("name", ["Responses", "Responses WebSocket"])
+async def test_images_of_results_arrive_in_these_at_openai(
+    work: Work, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def nests(_endpoint: Endpoint) -> bool:
+        return True
+
+    monkeypatch.setattr(configured_providers, "nests_images", nests)
+    async with peer_of(work.way, *script_of("native")) as peer:
+        events = await see(work, peer, "native")
+        arrived = received(peer)
+    assert problems(events) == []
+    outputs = [item for text in arrived for item in json.loads(text).get("input", ()) if "output" in item]
+    assert outputs
+    assert all(count_of(READ, [json.dumps(output)]) == 1 for output in outputs)
 
 
 @pytest.mark.parametrize("name", RESUMING)

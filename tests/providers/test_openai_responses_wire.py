@@ -391,12 +391,14 @@ def test_images_of_a_result_are_in_it_where_the_endpoint_takes_them_there() -> N
     message: Message = {"role": "user", "content": "A", "parts": [nested, parts_of(RESULTS)[2]]}
     image = {"type": "input_image", "detail": "auto", "image_url": "data:image/png;base64,YWJj"}
     options = Options(read_image={"d1": b"abc"}.__getitem__)
-    first, _second = body_of([CALLS, message], options)["input"][-2:]
+    body = json.loads(ResponsesWire(ENDPOINT, nests=True).encode([CALLS, message], [], options))
+    check_params(body)
+    first, _second = body["input"][-2:]
     assert first["output"] == [{"type": "input_text", "text": "A"}, image]
-    elsewhere = ResponsesWire(Endpoint("xai", "https://api.example/v1", "m"))
-    first, _second, after = json.loads(elsewhere.encode([CALLS, message], [], options))["input"][-3:]
+    first, _second, after = body_of([CALLS, message], options)["input"][-3:]
     assert (first["output"], after["content"]) == ("A", [image])
-    [*_, last] = body_of([CALLS, message])["input"]
+    nests = json.loads(ResponsesWire(ENDPOINT, nests=True).encode([CALLS, message], []))
+    last = nests["input"][-1]
     assert last["content"] == [{"type": "input_text", "text": "[image image/png 800×600]"}]
 
 
