@@ -130,7 +130,10 @@ class Conversation:
             journal=engine.journal.of(id),
             output_limit=self.settings.output_limit,
             remotes=engine.remotes,
+            add_image=engine.images.add,
         )
+        self.without_images: set[tuple[str, str]] = set()
+        """The models of which the user knows that they are sent no images."""
         self.calibration = Calibration()
         self._log = MessageLog()
         self._last_answers = LastAnswers()
@@ -162,6 +165,7 @@ class Conversation:
             conversation=self.id,
             tier=self.settings.service_tier,
             pauses=self.pauses,
+            read_image=self.engine.images.read,
             report_rest=self._record_rest,
         )
 
@@ -314,6 +318,7 @@ class Conversation:
             self.calibration,
             self._log,
             self.options,
+            self.engine.images,
         )
 
     async def close(self) -> None:

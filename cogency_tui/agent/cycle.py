@@ -134,7 +134,7 @@ class Cycle:
         runs_calls: bool,
     ) -> None:
         settings = conversation.settings
-        self.meter = Meter(prepared.characters, conversation.calibration)
+        self.meter = Meter(prepared.characters, conversation.calibration, images=prepared.image_tokens)
         self.channel = channel
         self.malformed = False
         """True if a call could not be parsed, or was written where nothing runs it."""

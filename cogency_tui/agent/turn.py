@@ -6,15 +6,15 @@ the `error` that ended the turn, if one did). This holds when the store fails, t
 
 A message that is sent meanwhile steers the turn: the turn ends before its next request, when every call has
 its result, and the message begins the next one, whose first request has both. A provider that takes messages
-while it answers has it earlier, and ends the answer for it. Each message begins a turn, so
-that all that counts, limits, reverts or forks turns counts it alike.
+while it answers has it earlier, and ends the answer for it. Each message begins a turn, so that all that
+counts, limits, reverts or forks turns counts it alike.
 """
 
 import asyncio
 import re
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from functools import partial
 
@@ -23,6 +23,8 @@ from cogency_tui.agent.compaction import compaction_event
 from cogency_tui.agent.context_window import History, Prepared
 from cogency_tui.agent.conversation import Conversation
 from cogency_tui.agent.cycle import Cycle, Interrupted, brief_result
+from cogency_tui.agent.image_mentions import mentioned_images
+from cogency_tui.agent.images import images_left_out
 from cogency_tui.agent.prompt import LAST_CYCLE
 from cogency_tui.agent.prompt_cache import CacheRequest
 from cogency_tui.agent.recorder import Recorder
@@ -32,6 +34,7 @@ from cogency_tui.protocol.dialects import new_id
 from cogency_tui.protocol.events import (
     CallState,
     CompactionFigures,
+    Image,
     ReviewNote,
     UserEvent,
     error_event,
@@ -115,8 +118,9 @@ class Turn:
 
     def steer(self, query: str) -> None:
         """Send the message that waits to the running answer where that is possible, so that it takes effect
-        at once. Nothing is sent past a limit of the budget, which is checked before requests."""
-        if self._cycle is not None and not self._conversation.budget.is_limited:
+        at once: without images, and without a limit of the budget, which is checked before requests."""
+        is_plain = not mentioned_images(query) and not self._conversation.budget.is_limited
+        if self._cycle is not None and is_plain:
             self._cycle.steer({"role": "user", "content": query})
 
     async def run(
@@ -124,19 +128,20 @@ class Turn:
         query: str | None,
         ended: Callable[[], None],
         review: Callable[[], Awaitable[ReviewNote | None]] | None = None,
+        images: Sequence[Image] = (),
     ) -> None:
         """Run the turn. Without a query it continues the last one, which failed or was interrupted, from what
         is stored.
 
         `ended` is called when the last event has been emitted, which may be before the processes of an
         interrupted command have exited. `review` returns the note about the user's decisions on the edits,
-        which the message carries.
+        which the message carries, as it does the `images`.
         """
         try:
             if query is None:
                 await self._continue()
             else:
-                await self._ask(query, review)
+                await self._ask(query, review, images)
             await self._notices()
             self._conversation.pauses = await self._requests.pauses(self._conversation.id)
             await self._cycles()
@@ -157,7 +162,12 @@ class Turn:
             if self._cycle is not None:
                 await self._cycle.settle()
 
-    async def _ask(self, query: str, review: Callable[[], Awaitable[ReviewNote | None]] | None) -> None:
+    async def _ask(
+        self,
+        query: str,
+        review: Callable[[], Awaitable[ReviewNote | None]] | None,
+        images: Sequence[Image],
+    ) -> None:
         """Emit the user's message."""
         message: UserEvent = {"type": "user", "timestamp": self._clock(), "content": query}
         if self._steered_at:
@@ -168,6 +178,8 @@ class Turn:
             message["environment"] = environment
         if review is not None and (note := await review()):
             message["review"] = note
+        if images:
+            message["images"] = [*images]
         await self._recorder.emit(message)
 
     async def _continue(self) -> None:
@@ -281,7 +293,16 @@ class Turn:
         if self._compactable and await history.is_due(prepared):
             self._compactable = await self._compact(retain=True)
             prepared = await history.prepare(note)
+        if prepared.images_left_out:
+            await self._report_images_left_out()
         return prepared
+
+    async def _report_images_left_out(self) -> None:
+        """Report once that the model is sent no images."""
+        conversation, provider = self._conversation, self._conversation.provider()
+        if (provider.name, provider.model) not in conversation.without_images:
+            conversation.without_images.add((provider.name, provider.model))
+            await self._note(images_left_out(provider))
 
     async def _compact(self, *, retain: bool) -> bool:
         """Summarise the conversation, with `retain` only its older part; False if that fails."""
@@ -313,7 +334,9 @@ class Turn:
             Interrupted: the turn was stopped while the user was being asked.
         """
         own = self._conversation
-        check = own.budget.check(own.provider(), prepared.characters, own.calibration, self._note)
+        check = own.budget.check(
+            own.provider(), prepared.characters, own.calibration, self._note, images=prepared.image_tokens
+        )
         work = self._affording = asyncio.create_task(check)
         if self._interrupted:
             work.cancel()

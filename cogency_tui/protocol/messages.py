@@ -4,7 +4,7 @@ A message is text; one of the native dialect, or one with reasoning or images, h
 `content` is the text of all parts, by which it is shown, counted and compared.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple, NotRequired, TypeAlias, TypedDict
 
 
@@ -45,7 +45,7 @@ class ResultPart(TypedDict):
 
 class ImagePart(TypedDict):
     """An image, by the digest of its content in the store; `width` and `height` are in pixels, `size` is in
-    bytes.
+    bytes. `name` is the user's.
     """
 
     type: Literal["image"]
@@ -54,6 +54,7 @@ class ImagePart(TypedDict):
     width: int
     height: int
     size: int
+    name: NotRequired[str]
 
 
 Part: TypeAlias = TextPart | ReasoningPart | CallPart | ResultPart | ImagePart
@@ -65,6 +66,20 @@ class Message(TypedDict):
     role: Literal["system", "user", "assistant"]
     content: str
     parts: NotRequired[list[Part]]
+
+
+def images_in(messages: Iterable[Message]) -> Iterator[ImagePart]:
+    """Yield the images of messages."""
+    for message in messages:
+        for part in message.get("parts", ()):
+            if part["type"] == "image":
+                yield part
+
+
+def image_text(image: ImagePart, reason: str = "") -> str:
+    """Describe an image that is not sent, with the reason."""
+    name = image.get("name") or image["media_type"]
+    return f"[image {name} {image['width']}×{image['height']}{f': {reason}' if reason else ''}]"
 
 
 def parts_of(message: Message) -> Sequence[Part]:

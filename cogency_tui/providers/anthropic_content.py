@@ -8,12 +8,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from cogency_tui.protocol.messages import CallPart, ImagePart, Message, Part, ResultPart, parts_of
+from cogency_tui.protocol.messages import CallPart, ImagePart, Message, Part, ResultPart, image_text, parts_of
 from cogency_tui.providers.base import Options
 from cogency_tui.providers.message_parts import (
     arguments_of,
     call_as_text,
-    image_as_text,
     image_data,
     result_as_text,
 )
@@ -106,7 +105,7 @@ class Arrangement:
     def _image(self, image: ImagePart, role: str) -> Block:
         read, kind = self.options.read_image, image["media_type"]
         if read is None or role != "user" or kind not in _IMAGES:
-            return text_block(image_as_text(image))
+            return text_block(image_text(image))
         data = image_data(image, read)
         return {"type": "image", "source": {"type": "base64", "media_type": kind, "data": data}}
 

@@ -261,7 +261,7 @@ class ThreadSession:
         await self._requests.close()
 
     def _add(self, messages: Sequence[Message]) -> None:
-        self._usage.sending(each["content"] for each in messages)
+        self._usage.sending_messages(messages, self._endpoint.model)
         self._pending += messages
 
     def _continue(self, answer: str) -> None:

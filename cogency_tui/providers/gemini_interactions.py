@@ -185,7 +185,7 @@ class InteractionsSession:
         self._pending = [each for each in seed if each["role"] != "system"]
         self._wait = wait
         self._jitter = jitter
-        self._usage = RepeatingUsage(seed)
+        self._usage = RepeatingUsage(seed, endpoint.model)
         self._answer = ""
         self._closed = False
 

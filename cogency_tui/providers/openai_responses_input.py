@@ -11,8 +11,8 @@ come back. A label is stored as an item of reasoning before its text.
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
-from cogency_tui.protocol.messages import CallPart, ImagePart, Message, Part, ResultPart, ToolSpec
-from cogency_tui.providers.message_parts import arguments_text, image_as_text, image_url
+from cogency_tui.protocol.messages import CallPart, ImagePart, Message, Part, ResultPart, ToolSpec, image_text
+from cogency_tui.providers.message_parts import arguments_text, image_url
 from cogency_tui.providers.surrogates import whole_text
 
 Item: TypeAlias = dict[str, Any]
@@ -79,7 +79,7 @@ def _answer_item(part: Part) -> Item | None:
         case "reasoning":
             return part["item"] if part["item"].get("type") in {"reasoning", _LABEL} else None
         case "image":
-            return _text_item("assistant", image_as_text(part))
+            return _text_item("assistant", image_text(part))
         case "result":
             return _output(part)
 
@@ -108,7 +108,7 @@ def _contents(part: Part, read_image: ReadImage | None) -> list[dict[str, Any]]:
 
 def _image(part: ImagePart, read_image: ReadImage | None) -> dict[str, Any]:
     if read_image is None:
-        return _text("user", image_as_text(part))
+        return _text("user", image_text(part))
     return {"type": "input_image", "detail": "auto", "image_url": image_url(part, read_image)}
 
 

@@ -41,6 +41,7 @@ from cogency_tui.providers.openai_responses_events import LABEL, ResponsesReader
 from cogency_tui.providers.openai_responses_input import items_of
 from cogency_tui.providers.openai_responses_lanes import Lane, Lanes
 from cogency_tui.providers.refused_parameters import (
+    IMAGES,
     UnsupportedParameterError,
     notice_of_refusal,
     refused_name,
@@ -178,10 +179,11 @@ class ResponsesSession:
                     frame = self._read(reader, event)
                 except UnsupportedParameterError as refusal:
                     name = refused_name(refusal, self._options)
-                    if name in self._refused:
+                    if name in self._refused or refusal.param == IMAGES:
+                        # A request leaves the images out; the items of this one are in the form of the wire.
                         raise
                     self._refused.add(name)
-                    if notice := notice_of_refusal(refusal, self._options, self._endpoint.model):
+                    if notice := notice_of_refusal(refusal, self._options, self._endpoint):
                         yield notice
                     self._options = without_refused(self._options, self._refused)
                     # The events of another response have their own numbers.
@@ -222,7 +224,7 @@ class ResponsesSession:
                 self._options.report_rest(rest_of(usage, known))
 
     def _add(self, messages: Sequence[Message]) -> None:
-        self._usage.sending(each["content"] for each in messages)
+        self._usage.sending_messages(messages, self._endpoint.model)
         self._items += [item for each in messages for item in items_of(each, self._options.read_image)]
 
     def _request(self) -> dict[str, Any]:

@@ -112,7 +112,7 @@ class StoredResponsesSession:
         self._answers = EndpointRequests(endpoint, wire, timeouts)
         self._pending = list(seed)
         self._usage = SessionUsage()
-        self._usage.sending(each["content"] for each in seed)
+        self._usage.sending_messages(seed, endpoint.model)
         self._answer = ""
         self._closed = False
 
@@ -132,7 +132,7 @@ class StoredResponsesSession:
             raise SessionLostError(f"The session with {self._endpoint.name} was closed.", "Try again.")
         check_memory(self._endpoint, self._answer, messages)
         new = messages if self._pending else unanswered(messages)
-        self._usage.sending(each["content"] for each in new)
+        self._usage.sending_messages(new, self._endpoint.model)
         self._pending += new
 
     async def receive(self) -> AsyncGenerator[Chunk, None]:
