@@ -494,15 +494,15 @@ class Agent:
         chosen = record.model_chosen and not record.imported
         if self._model_given or not (chosen or self.model_chosen):
             return ""
-        if not chosen:
-            await self.choose_model(self.settings.provider, self.settings.model)
-            self.model_chosen = False
-            return ""
+        name, model = (
+            (record.provider, record.model) if chosen else (self.settings.provider, self.settings.model)
+        )
         try:
-            await self.choose_model(record.provider, record.model)
+            await self.choose_model(name, model)
         except ConfigError:
             now = f"{self.provider.name}/{self.provider.model}"
-            return f"{record.provider}/{record.model} is no longer configured. Continuing with {now}."
+            return f"{name}/{model} is no longer configured. Continuing with {now}."
+        self.model_chosen = chosen
         return ""
 
     def prices(self, provider: str, model: str) -> "Prices | None":
@@ -572,6 +572,13 @@ class Agent:
         """The permission gate of a conversation; None before its first turn in this process."""
         conversation = self._conversations.known(conversation_id or "")
         return None if conversation is None else conversation.gate
+
+    def session_expires(self, conversation_id: str | None) -> float | None:
+        """The Unix time at which the provider drops the conversation's session if nothing is sent; None
+        without such a session.
+        """
+        conversation = self._conversations.known(conversation_id or "")
+        return None if conversation is None else conversation.session_expires
 
     def allows_edits(self, conversation_id: str | None, *, in_turn: bool) -> bool:
         """Return whether the user has allowed all changes of files for a conversation, or, `in_turn`, for its

@@ -336,6 +336,11 @@ class Conversation:
         own, self.pending_notices = self.pending_notices, []
         return [*own, *store.new_notices(), *self.engine.servers.new_notices()]
 
+    @property
+    def session_expires(self) -> float | None:
+        """The Unix time at which its open session ends if nothing is sent; None without such a session."""
+        return self._channel.expires if self._channel is not None else None
+
     async def channel(self) -> Channel:
         key = (self.choices.mode(), self.provider())
         if self._channel is None or self._channel_key != key:

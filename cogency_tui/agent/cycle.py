@@ -66,11 +66,15 @@ _WRITE_AGAIN: dict[Dialect, str] = {
     "action": "Write this action again, as one JSON object with name and parameters between its tags.",
     "native": "Make this call again, with its arguments as one JSON object.",
 }
-_EMPTY: dict[Dialect, str] = {
-    "xml": "The batch was empty: its array holds no call, so nothing ran",
-    "delimiter": "The batch was empty: no line before §execute could be read as a §call:, so nothing ran",
-    "action": "",
-    "native": "",
+_EMPTY: dict[Dialect, Slip] = {
+    "xml": Slip(
+        "The <execute> block holds no call, so nothing ran.",
+        "Write the calls into its array; if you are done, answer without a block.",
+    ),
+    "delimiter": Slip(
+        "No line before §execute could be read as a §call:, so nothing ran.",
+        "Write each call on a line of its own; if you are done, answer without §execute.",
+    ),
 }
 _EMPTY_RAW: dict[Dialect, str] = {
     "xml": "<execute>[]</execute>",
@@ -89,16 +93,19 @@ _WRITE_NEXT = "Write them in your next answer, if they are still right after the
 
 _FORGED = Slip(
     "You wrote results yourself. They were discarded: only the engine reports results.",
-    "Your conclusions from them are unverified: correct them. To get results, write calls and stop.",
+    "Your conclusions from them are unverified: correct them. To get results, write calls and stop. "
+    "To mention the tag, put it in backticks.",
 )
-_CUT_BY_END = Slip(
-    "Your answer was cut at <end>, which ends the turn anywhere outside backticks.",
-    "Write the answer again, with the tag in backticks.",
+_FORGED_BESIDE_CALLS = (
+    "The results that you wrote yourself were discarded: only the engine reports results.\n"
+    "Correct what you concluded from them."
 )
-_UNCLOSED = Slip(
-    "Your answer ends in an unclosed thought, whose text is not shown to the user.",
-    "Write the whole answer again, outside the thought; to mention the tag, put it in backticks.",
-)
+_FORGED_OPENINGS: dict[Dialect, str] = {"xml": "<results>", "action": "<results>", "delimiter": "[SYSTEM:"}
+_ENDS: dict[Dialect, str] = {
+    "xml": "<end>, which ends the turn anywhere outside backticks",
+    "delimiter": "§end, which ends the turn at the start of any line",
+}
+_WRITE_END_AGAIN = "Write the answer again; to mention the mark, put it in backticks."
 _UNFINISHED = "Not run: the call is incomplete."
 _BROKEN_OFF = "Not run: the connection was lost before the block was complete. Write it again."
 _TOO_MANY_CALLS = (
@@ -308,8 +315,10 @@ class Cycle:
         """
         ends, calls = self.answered, bool(self._outcomes)
         if self._parser.forged and ends:
-            await self._refuse({"error": _FORGED.problem, "tool": "execute"}, _FORGED.cure)
-        elif self._boundary and not calls:
+            slip = self._slip_of_forged_results()
+            await self._refuse({"error": slip.problem, "tool": "execute"}, slip.cure)
+            return
+        if self._boundary and not calls:
             await self._report_empty_batch()
         elif self._boundary:
             await self._report_unread()
@@ -320,16 +329,30 @@ class Cycle:
                 payload["raw"] = self._stray_text()
             await self._recorder.emit({"type": "error", "timestamp": self._clock(), "payload": payload})
             await self._refuse(payload, slip.cure)
+        if self._parser.forged and calls:
+            await self._report_beside_calls(_FORGED_BESIDE_CALLS)
+
+    def _slip_of_forged_results(self) -> Slip:
+        """The slip in an answer whose results the model made up, or that only mentions their mark."""
+        if not self._parser.forged_to_end:
+            return _FORGED
+        return Slip(
+            f"Your answer was cut at {_FORGED_OPENINGS[self._dialect]}, which nothing closes: the rest was "
+            "discarded, and any calls with it.",
+            "Write the rest again. Only the engine reports results; to mention the tag, put it in backticks.",
+        )
+
+    async def _report_beside_calls(self, problem: str) -> None:
+        """Add a failed result to those of the calls: part of the answer was discarded."""
+        self._malformed_calls += 1
+        await self.result(brief_result(new_id(), "execute", problem, self._clock(), "failed"))
 
     async def _report_empty_batch(self) -> None:
         dialect = self._dialect
         units = self._all_units()
-        slip = find_slip(units, dialect, self._tools) if units else None
-        problem = slip.problem if slip else _EMPTY[dialect]
-        failed = slip is not None or dialect == "delimiter"
-        result = brief_result(new_id(), "execute", problem, self._clock(), "failed" if failed else "done")
-        if slip:
-            self._advise(result, slip.cure)
+        slip = (find_slip(units, dialect, self._tools) if units else None) or _EMPTY[dialect]
+        result = brief_result(new_id(), "execute", slip.problem, self._clock(), "failed")
+        self._advise(result, slip.cure)
         result["payload"]["raw"] = _EMPTY_RAW[dialect]
         result["cycle"] = self._id
         await self.result(result)
@@ -342,30 +365,33 @@ class Cycle:
         await self._generation.settle()
         unread = self._parser.rest + self._generation.trailing
         if any(line.lstrip().startswith(opening) for line in unread.splitlines()):
-            self._malformed_calls += 1
-            problem = f"{_UNREAD[self._dialect]}\n{_WRITE_NEXT}"
-            await self.result(brief_result(new_id(), "execute", problem, self._clock(), "failed"))
+            await self._report_beside_calls(f"{_UNREAD[self._dialect]}\n{_WRITE_NEXT}")
 
     async def _slip(self) -> Slip | None:
         """The slip because of which an answer without calls does not end the turn, if there is one."""
         units = self._all_units()
         if self._stray:
             return native_slip([name for name, _arguments in self._stray.values()], self._dialect)
-        if self._parser.answered and self._generation is not None and not self._streams:
-            await self._generation.settle()
-            line = (self._parser.rest + self._generation.trailing).partition("\n")[0]
-            if any(char.isalnum() for char in line):
-                return _CUT_BY_END
-            if not units:
+        if self._parser.answered and not self._streams:
+            if await self._is_cut_by_end(units):
+                return Slip(f"Your answer was cut at {_ENDS[self._dialect]}.", _WRITE_END_AGAIN)
+            if not units and self._dialect == "delimiter":
                 # The model ended the turn explicitly, with nothing to add.
                 return None
-        slip = find_slip(units, self._dialect, self._tools)
+        slip = find_slip(units, self._dialect, self._tools, unclosed=self._parser.unclosed)
         if slip is None and not self._parser.answered:
             slip = announced_slip(units, self._dialect)
-        spoke = any(unit["type"] == "respond" for unit in units)
-        if slip is None and spoke and self._parser.unclosed and units[-1]["type"] == "think":
-            return _UNCLOSED
         return slip
+
+    async def _is_cut_by_end(self, units: "Sequence[ThinkEvent | RespondEvent]") -> bool:
+        """Return whether the mark that ended the answer was only mentioned: text follows it on its line, or
+        anywhere if a colon precedes it."""
+        if self._generation is None:
+            return False
+        await self._generation.settle()
+        rest = self._parser.rest + self._generation.trailing
+        announced = bool(units) and units[-1]["content"].endswith(":")
+        return any(char.isalnum() for char in (rest if announced else rest.partition("\n")[0]))
 
     def _stray_text(self) -> str:
         """The native calls of an answer in a dialect that is text, as the history shows them."""

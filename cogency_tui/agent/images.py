@@ -4,11 +4,11 @@ A request has the images that its model takes; any other is described in its pla
 """
 
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 
 from cogency_tui.errors import StoreError
 from cogency_tui.protocol.events import Event, Image
-from cogency_tui.protocol.messages import ImagePart, Message, Part, TextPart, image_text, images_in
+from cogency_tui.protocol.messages import ImagePart, Message, Part, image_text, images_in, nested_parts_of
 from cogency_tui.protocol.transcript import image_parts
 from cogency_tui.providers.base import Provider
 from cogency_tui.providers.configured_providers import OFFLINE
@@ -106,26 +106,30 @@ def images_of(event: Event) -> list[ImagePart]:
 
 def _described(message: Message, reasons: Mapping[str, str]) -> Message:
     """A message with text in place of the images for which there is a reason."""
-    parts = message.get("parts", [])
-    described = [_in_text(part, reasons) for part in parts]
-    if described == parts:
+    gone = [image for image in images_in([message]) if image["digest"] in reasons]
+    if not gone:
         return message
-    content = "".join(part["text"] for part in _added(parts, described))
-    written = message["content"] + content if message["content"] else content.lstrip()
+    text = _in_words(gone, reasons)
+    written = message["content"] + text if message["content"] else text.lstrip()
     whole: Message = {"role": message["role"], "content": written}
-    if any(part["type"] != "text" for part in described):
-        whole["parts"] = described
+    parts = [_part_in_words(part, reasons) for part in nested_parts_of(message)]
+    if any(part["type"] != "text" for part in parts):
+        whole["parts"] = parts
     return whole
 
 
-def _in_text(part: Part, reasons: Mapping[str, str]) -> Part:
-    if part["type"] != "image" or part["digest"] not in reasons:
+def _part_in_words(part: Part, reasons: Mapping[str, str]) -> Part:
+    if part["type"] == "image" and part["digest"] in reasons:
+        return {"type": "text", "text": _in_words([part], reasons)}
+    if part["type"] != "result" or "images" not in part:
         return part
-    return {"type": "text", "text": f"\n\n{image_text(part, reasons[part['digest']])}"}
+    gone = [image for image in part["images"] if image["digest"] in reasons]
+    left = [image for image in part["images"] if image["digest"] not in reasons]
+    return {**part, "text": part["text"] + _in_words(gone, reasons), "images": left}
 
 
-def _added(parts: Sequence[Part], described: Sequence[Part]) -> list[TextPart]:
-    return [new for old, new in zip(parts, described, strict=True) if new["type"] == "text" and new != old]
+def _in_words(images: Iterable[ImagePart], reasons: Mapping[str, str]) -> str:
+    return "".join(f"\n\n{image_text(image, reasons[image['digest']])}" for image in images)
 
 
 def _content(blobs: Blobs, image: Image) -> bytes:

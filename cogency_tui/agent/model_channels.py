@@ -73,6 +73,11 @@ class Channel(Protocol):
         """Characters of the messages that were sent for the last cycle."""
         ...
 
+    @property
+    def expires(self) -> float | None:
+        """The Unix time at which the open session ends if nothing is sent; None without such a session."""
+        ...
+
     def generate(self, messages: Sequence[Message], options: Options = PLAIN) -> AsyncGenerator[Chunk, None]:
         """Answer `messages`; the channel adds the last answer to the `options`. Closing the iterator early
         stops the generation.
@@ -92,6 +97,8 @@ class Channel(Protocol):
 
 class ReplayChannel:
     """Sends the whole history with each request."""
+
+    expires: float | None = None
 
     def __init__(self, provider: Provider, reason: str = "", *, answers: LastAnswers | None = None) -> None:
         self.mode = "replay"
@@ -148,6 +155,10 @@ class ResumeChannel:
         self._session: ProviderSession | None = None
         self._known: list[Message] = []
         self._options = PLAIN
+
+    @property
+    def expires(self) -> float | None:
+        return self._session.expires if self._session is not None and self._session.reusable else None
 
     async def generate(
         self, messages: Sequence[Message], options: Options = PLAIN
@@ -282,6 +293,10 @@ class AutoChannel:
     @property
     def sent(self) -> int:
         return self._channel.sent
+
+    @property
+    def expires(self) -> float | None:
+        return self._channel.expires
 
     async def generate(
         self, messages: Sequence[Message], options: Options = PLAIN

@@ -29,7 +29,14 @@ from cogency_tui.agent.prompt import LAST_CYCLE
 from cogency_tui.agent.prompt_cache import CacheRequest
 from cogency_tui.agent.recorder import Recorder
 from cogency_tui.agent.subagent_progress import first_line
-from cogency_tui.errors import BudgetError, CogencyError, ContextTooLongError, ProviderError, StoreError
+from cogency_tui.errors import (
+    BudgetError,
+    CogencyError,
+    ContextTooLongError,
+    ProviderError,
+    StoreError,
+    sentence,
+)
 from cogency_tui.protocol.dialects import new_id
 from cogency_tui.protocol.events import (
     CallState,
@@ -58,8 +65,15 @@ _DETAIL = re.compile(r"`[^`]*`|\"[^\"]*\"|\d+")
 BREAKS = 3
 """Consecutive answers that break off, after which the turn ends."""
 
+_TURN = "turn"
+"""The tool of a result that is the engine's own report on the turn."""
+
 _LAST = "Not run: this was the last step of the turn."
 _MALFORMED = "Not run because of another error in this answer."
+_ONE_MORE = (
+    "The turn ends if the calls of the next answer all fail{}. Change the approach, or answer the user: what "
+    "is done, and what fails."
+)
 _BROKEN_OFF = "Not run: the turn failed before its block was complete."
 _GO_ON = (
     "The turn was cut short here, and the user continues it. What you wrote before it is saved; no call of "
@@ -186,7 +200,7 @@ class Turn:
         """Send a model whose own words are the last ones a result: a request ends with what it is sent."""
         prepared = await self._history.prepare("")
         if prepared.messages[-1]["role"] == "assistant":
-            await self._recorder.emit(brief_result(new_id(), "turn", _GO_ON, self._clock(), "failed"))
+            await self._recorder.emit(brief_result(new_id(), _TURN, _GO_ON, self._clock(), "failed"))
 
     async def _cycles(self) -> None:
         most = self._conversation.settings.max_iterations
@@ -204,6 +218,9 @@ class Turn:
             self._breaks = 0
             # The calls of a malformed block did not run, nor those of the last cycle.
             await cycle.answer_open(_LAST if number == most else _MALFORMED)
+            gives_up = self._gives_up_after(cycle)
+            if number < most and cycle.failed and not gives_up:
+                await self._warn_of_giving_up(cycle)
             await self._measure(cycle)
             self._cycle = None
             if cycle.failure:
@@ -221,10 +238,10 @@ class Turn:
                 await self._notices()
                 await self._end()
                 return
-            if self._gives_up_after(cycle):
+            if gives_up:
                 await self._error(
                     f"Turn stopped: every call failed in {self._failures.total()} consecutive batches. "
-                    f"Last error: {self._last_failures()}.",
+                    f"Last error: {sentence(self._last_failures())}",
                     "Check the last results, and send a message to continue.",
                 )
                 return
@@ -248,9 +265,16 @@ class Turn:
         if not cycle.failed:
             self._failures.clear()
             return False
-        kind = _DETAIL.sub("", cycle.slip)
+        kind = _kind_of_failure(cycle)
         self._failures[kind] += 1
         return self._failures[kind] >= FAILED_BATCHES or self._failures.total() >= MOST_FAILURES
+
+    async def _warn_of_giving_up(self, cycle: Cycle) -> None:
+        """Report to the model that one more cycle like this one ends the turn, if it does."""
+        any_way = self._failures.total() == MOST_FAILURES - 1
+        if any_way or self._failures[_kind_of_failure(cycle)] == FAILED_BATCHES - 1:
+            warning = _ONE_MORE.format("" if any_way or not cycle.slip else " in this way")
+            await self._recorder.emit(brief_result(new_id(), _TURN, warning, self._clock(), "failed"))
 
     def _follow_dialect(self) -> History:
         """The history in the dialect that the user's choice and the model require now."""
@@ -412,7 +436,11 @@ class Turn:
 
     def _last_failures(self) -> str:
         """The tools and outcomes of the last results."""
-        failed = (f"{each['tool']}: {each['payload']['outcome']}" for each in self._recorder.failures)
+        failed = (
+            f"{each['tool']}: {each['payload']['outcome']}"
+            for each in self._recorder.failures
+            if each["tool"] != _TURN
+        )
         return "; ".join(dict.fromkeys(first_line(each).rstrip(".") for each in failed))
 
     async def _error(self, message: str, hint: str = "") -> None:
@@ -441,3 +469,8 @@ class Turn:
 
     async def _end(self) -> None:
         await self._recorder.emit({"type": "end", "timestamp": self._clock()})
+
+
+def _kind_of_failure(cycle: Cycle) -> str:
+    """Return the problem of a cycle whose calls all failed, without its details."""
+    return _DETAIL.sub("", cycle.slip)

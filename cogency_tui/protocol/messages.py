@@ -33,16 +33,6 @@ class CallPart(TypedDict):
     arguments: str
 
 
-class ResultPart(TypedDict):
-    """The result of the native call with this id."""
-
-    type: Literal["result"]
-    id: str
-    name: str
-    text: str
-    error: bool
-
-
 class ImagePart(TypedDict):
     """An image, by the digest of its content in the store; `width` and `height` are in pixels, `size` is in
     bytes. `name` is the user's.
@@ -55,6 +45,17 @@ class ImagePart(TypedDict):
     height: int
     size: int
     name: NotRequired[str]
+
+
+class ResultPart(TypedDict):
+    """The result of the native call with this id, with the images that belong to it."""
+
+    type: Literal["result"]
+    id: str
+    name: str
+    text: str
+    error: bool
+    images: NotRequired[list[ImagePart]]
 
 
 Part: TypeAlias = TextPart | ReasoningPart | CallPart | ResultPart | ImagePart
@@ -71,9 +72,8 @@ class Message(TypedDict):
 def images_in(messages: Iterable[Message]) -> Iterator[ImagePart]:
     """Yield the images of messages."""
     for message in messages:
-        for part in message.get("parts", ()):
-            if part["type"] == "image":
-                yield part
+        if "parts" in message:
+            yield from (part for part in parts_of(message) if part["type"] == "image")
 
 
 def image_text(image: ImagePart, reason: str = "") -> str:
@@ -83,7 +83,15 @@ def image_text(image: ImagePart, reason: str = "") -> str:
 
 
 def parts_of(message: Message) -> Sequence[Part]:
-    """Return the parts of a message, which is one of text where it has none."""
+    """Return the parts of a message, which is one of text where it has none. The images of results follow as
+    parts of their own, for wires whose results are text."""
+    parts = nested_parts_of(message)
+    images = [image for part in parts if part["type"] == "result" for image in part.get("images", ())]
+    return [*parts, *images] if images else parts
+
+
+def nested_parts_of(message: Message) -> Sequence[Part]:
+    """Return the parts of a message as `parts_of`, but the images of results within these."""
     return message.get("parts") or [{"type": "text", "text": message["content"]}]
 
 

@@ -38,7 +38,6 @@ from cogency_tui.providers.http_transport import Timeouts
 from cogency_tui.providers.models import ModelFacts
 from cogency_tui.providers.openai_responses import ResponsesWire
 from cogency_tui.providers.openai_responses_events import LABEL, ResponsesReader
-from cogency_tui.providers.openai_responses_input import items_of
 from cogency_tui.providers.openai_responses_lanes import Lane, Lanes
 from cogency_tui.providers.refused_parameters import (
     IMAGES,
@@ -91,6 +90,8 @@ def responses_sessions(
 class ResponsesSession:
     """One connection, or a lane of it. `refused` are optional parameters that the model does not accept;
     newly refused ones are added."""
+
+    expires: float | None = None
 
     def __init__(
         self,
@@ -225,7 +226,7 @@ class ResponsesSession:
 
     def _add(self, messages: Sequence[Message]) -> None:
         self._usage.sending_messages(messages, self._endpoint.model)
-        self._items += [item for each in messages for item in items_of(each, self._options.read_image)]
+        self._items += self._wire.items(messages, self._options)
 
     def _request(self) -> dict[str, Any]:
         options = replace(self._options, previous=self._previous) if self._previous else self._options

@@ -12,9 +12,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from cogency_tui.protocol.messages import images_in
 from cogency_tui.providers.base import Usage
-from cogency_tui.providers.image_tokens import tokens_of_images
 
 if TYPE_CHECKING:
     from cogency_tui.protocol.messages import Message
@@ -58,6 +56,10 @@ class SessionUsage:
 
     def sending_messages(self, messages: Iterable["Message"], model: str) -> None:
         """Count messages to `model`, as `sending`."""
+        # Before the first frame only the figures above are needed.
+        from cogency_tui.protocol.messages import images_in
+        from cogency_tui.providers.image_tokens import tokens_of_images
+
         for each in messages:
             self.sending([each["content"]], tokens_of_images(model, images_in([each])))
 

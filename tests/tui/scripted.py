@@ -282,6 +282,7 @@ class ScriptedAgent:
         self.closed = False
         self.profile = NoProfile()
         self.background: Any = None
+        self.expires: float | None = None
         self.recall = Recall(self.store, str(project))  # pyright: ignore[reportArgumentType]
         self.project_settings = ProjectSettings(
             Trust(project.with_name("trusted.toml")),
@@ -293,6 +294,9 @@ class ScriptedAgent:
         """Scripts wait for it with `paused`."""
         self._scripts = list(scripts)
         self._interrupted = asyncio.Event()
+
+    def session_expires(self, conversation_id: str | None) -> float | None:
+        return self.expires
 
     def allows_edits(self, conversation_id: str | None, *, in_turn: bool) -> bool:
         return False
