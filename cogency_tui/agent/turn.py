@@ -6,8 +6,8 @@ the `error` that ended the turn, if one did). This holds when the store fails, t
 
 A message that is sent meanwhile steers the turn: the turn ends before its next request, when every call has
 its result, and the message begins the next one, whose first request has both. A provider that takes messages
-while it answers has it earlier, and ends the answer for it. Each message begins a turn, so
-that all that counts, limits, reverts or forks turns counts it alike.
+while it answers has it earlier, and ends the answer for it. Each message begins a turn, so that all that
+counts, limits, reverts or forks turns counts it alike.
 """
 
 import asyncio
@@ -23,6 +23,7 @@ from cogency_tui.agent.compaction import compaction_event
 from cogency_tui.agent.context_window import History, Prepared
 from cogency_tui.agent.conversation import Conversation
 from cogency_tui.agent.cycle import Cycle, Interrupted, brief_result
+from cogency_tui.agent.image_mentions import mentioned_images
 from cogency_tui.agent.images import images_left_out
 from cogency_tui.agent.prompt import LAST_CYCLE
 from cogency_tui.agent.prompt_cache import CacheRequest
@@ -131,8 +132,9 @@ class Turn:
 
     def steer(self, query: str) -> None:
         """Send the message that waits to the running answer where that is possible, so that it takes effect
-        at once. Nothing is sent past a limit of the budget, which is checked before requests."""
-        if self._cycle is not None and not self._conversation.budget.is_limited:
+        at once: without images, and without a limit of the budget, which is checked before requests."""
+        is_plain = not mentioned_images(query) and not self._conversation.budget.is_limited
+        if self._cycle is not None and is_plain:
             self._cycle.steer({"role": "user", "content": query})
 
     async def run(

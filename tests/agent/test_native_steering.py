@@ -249,6 +249,14 @@ def _drop(peer: ResponsesPeer, event: Event) -> None:
         peer.drop_connections()
 
 
+async def test_a_message_with_an_image_waits_for_the_answer(tmp_path: Path) -> None:
+    async with conversing(tmp_path, [LONG], [THOUGHT]) as (agent, peer, _work):
+        async for event in agent.stream("go", conversation_id="c"):
+            if event["type"] == "think":
+                agent.steer("c", "See @shot.png")
+    assert frames(peer, "response.steer") == []
+
+
 async def test_nothing_is_sent_past_a_limit_of_the_budget(tmp_path: Path) -> None:
     answers = [LONG, "As you wish."]
     async with conversing(tmp_path, answers, [THOUGHT], hard_tokens=1_000_000) as (agent, peer, _work):
