@@ -86,8 +86,10 @@ async def test_edits_are_found_by_turn_path_and_project(
 async def test_an_edit_of_a_sub_agent_belongs_to_the_turn_that_started_it(
     store: Store, edits: Edits, conversation: StoredConversation
 ) -> None:
-    async def create(**links: str) -> StoredConversation:
-        return await store.create_conversation("/project", dialect="xml", provider="p", model="m", **links)
+    async def create(parent: str | None = None, call: str | None = None) -> StoredConversation:
+        return await store.create_conversation(
+            "/project", dialect="xml", provider="p", model="m", parent=parent, call=call
+        )
 
     for _ in range(3):
         await say(store, conversation.id)

@@ -40,8 +40,12 @@ def said(text: str, at: float = 1.0) -> Event:
     return {"type": "user", "timestamp": at, "content": text}
 
 
-async def begin(store: Store, text: str, project: str = "/p", **more: str) -> StoredConversation:
-    made = await store.create_conversation(project, dialect="x", provider="o", model="m", **more)
+async def begin(
+    store: Store, text: str, project: str = "/p", *, parent: str | None = None, call: str | None = None
+) -> StoredConversation:
+    made = await store.create_conversation(
+        project, dialect="x", provider="o", model="m", parent=parent, call=call
+    )
     await store.append(made.id, said(text))
     return made
 

@@ -21,8 +21,12 @@ def said(text: str) -> Event:
     return {"type": "user", "timestamp": 1.0, "content": text}
 
 
-async def begin(store: Store, project: Path, text: str, **more: str) -> str:
-    made = await store.create_conversation(str(project), dialect="xml", provider="o", model="m", **more)
+async def begin(
+    store: Store, project: Path, text: str, *, parent: str | None = None, call: str | None = None
+) -> str:
+    made = await store.create_conversation(
+        str(project), dialect="xml", provider="o", model="m", parent=parent, call=call
+    )
     await store.append(made.id, said(text))
     return made.id
 
