@@ -271,6 +271,8 @@ class Bridge:
 
     def _queue_changed(self) -> None:
         self._screen.post_message(self.QueueChanged())
+        if self.queue.in_turn and self.queue.steers and self.conversation_id is not None:
+            self.agent.steer(self.conversation_id, self.queue.messages[0].full)
         if not self.working and (message := self.queue.take()):
             # The message was being edited when its turn came.
             self.send(message)

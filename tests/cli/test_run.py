@@ -14,6 +14,7 @@ import pytest
 from tests.cli.conftest import Run
 from tests.peers.chat import ChatPeer
 from tests.peers.server import Fault
+from tests.pictures import picture
 
 REPLACE = "replace 'hello' with 'goodbye' in greet.py"
 
@@ -120,12 +121,45 @@ async def test_an_error_that_the_turn_goes_on_after_is_no_failure(run: Run, tmp_
     assert done.returncode == 0
 
 
+async def test_a_malformed_call_is_reported_once(run: Run, tmp_path: Path) -> None:
+    async with ChatPeer(["<execute>[{]</execute>", "Done."]) as peer:
+        done = await _run_at(run, tmp_path, peer)
+    assert done.stderr.count("Invalid JSON in call 1") == 1
+
+
+async def test_a_shortened_outcome_ends_the_error_with_one_mark(run: Run, tmp_path: Path) -> None:
+    failing = f'<execute>\n[{{"name": "read", "args": {{"file": "{"n" * 200}"}}}}]\n</execute>'
+    async with ChatPeer([failing] * 3) as peer:
+        done = await _run_at(run, tmp_path, peer, "--json")
+    *_, problem, _end = events(done.stdout)
+    assert problem["payload"]["error"].endswith("n…")
+
+
 def test_the_answer_is_on_stdout_and_talk_on_stderr(run: Run) -> None:
     done = run("run", "read greet.py")
     assert done.returncode == 0
     assert "greet.py" in done.stdout
     assert "read" in done.stderr
     assert "metric" not in done.stdout
+
+
+def test_a_mentioned_image_is_attached(run: Run, project: Path) -> None:
+    (project / "shot.png").write_bytes(picture())
+    (project / "bad.png").write_bytes(b"")
+    done = run("run", "what is @shot.png and @bad.png", "--json")
+    first, *others = events(done.stdout)
+    [image] = first["images"]
+    assert (first["type"], first["content"]) == ("user", "what is @shot.png and @bad.png")
+    assert (image["name"], image["width"], image["height"]) == ("shot.png", 8, 6)
+    notices = [e["payload"]["error"] for e in others if e["type"] == "error"]
+    assert notices == [
+        "Not attached: bad.png is empty.",
+        "offline-1 takes no images: it receives only their names and sizes.",
+    ]
+    told = run("run", "what is @shot.png").stderr
+    assert f"· image shot.png: 8×6 pixels, {image['size']} bytes" in told.splitlines()
+    stored = events(run("conversations", "list", "--json").stdout)[-1]["id"]
+    assert "[image shot.png: 8×6 pixels, " in run("conversations", "show", stored).stdout
 
 
 def test_stdin_is_added_to_the_prompt(run: Run) -> None:

@@ -137,10 +137,8 @@ async def test_a_damaged_row_costs_that_row_and_no_other(directory: Path) -> Non
 async def test_sub_agents_conversations_hang_on_their_call_and_are_not_listed(
     store: Store, conversation: StoredConversation
 ) -> None:
-    def create(parent: str | None = None, call: str | None = None):
-        return store.create_conversation(
-            "/project", dialect="xml", provider="p", model="m", parent=parent, call=call
-        )
+    def create(**links: Any):
+        return store.create_conversation("/project", dialect="xml", provider="p", model="m", **links)
 
     first = await create(parent=conversation.id, call="c1")
     second = await create(parent=conversation.id, call="c2")

@@ -3,6 +3,7 @@
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,12 +22,8 @@ def said(text: str) -> Event:
     return {"type": "user", "timestamp": 1.0, "content": text}
 
 
-async def begin(
-    store: Store, project: Path, text: str, *, parent: str | None = None, call: str | None = None
-) -> str:
-    made = await store.create_conversation(
-        str(project), dialect="xml", provider="o", model="m", parent=parent, call=call
-    )
+async def begin(store: Store, project: Path, text: str, **more: Any) -> str:
+    made = await store.create_conversation(str(project), dialect="xml", provider="o", model="m", **more)
     await store.append(made.id, said(text))
     return made.id
 
