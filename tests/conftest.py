@@ -89,6 +89,7 @@ def sealed_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Mo
         if name.startswith(_OURS) or name in _TERMINAL:
             monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(home / "tiktoken"))
     monkeypatch.setenv("COGENCY_OFFLINE_DELAY", "0")
     monkeypatch.setattr(search_paths, "_written", set[Path]())
     return home

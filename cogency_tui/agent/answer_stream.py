@@ -42,6 +42,7 @@ class Generation:
         """The text that the model wrote after the conclusion, as far as it was received."""
         self._usage: Usage | None = None
         self._concluding: asyncio.TimerHandle | None = None
+        self._opening = ""
         self._task = asyncio.create_task(self._read(chunks))
         self._task.add_done_callback(lambda _task: wake())
 
@@ -63,7 +64,7 @@ class Generation:
                     self._wake()
                 elif isinstance(chunk, TextDelta):
                     self.trailing += chunk.text
-                    if not chunk.text.isspace():
+                    if not self._opening.startswith(self.trailing.strip()):
                         return
                 elif isinstance(chunk, ReasoningDelta):
                     return
@@ -104,8 +105,12 @@ class Generation:
             self._task.result()
         return ready
 
-    def conclude(self) -> None:
-        """Declare that no more text is needed: the response closes when more arrives, or after `GRACE`."""
+    def conclude(self, unread: Iterable[Chunk] = (), opening: str = "") -> None:
+        """Declare that no more text is needed than has arrived, of which `unread` was taken. The response
+        closes when more arrives, unless that may become `opening`, or after `GRACE`."""
+        arrived = [*unread, *self._ready]
+        self.trailing = "".join(chunk.text for chunk in arrived if isinstance(chunk, TextDelta))
+        self._opening = opening
         self._ready.clear()
         self._concluding = asyncio.get_running_loop().call_later(GRACE, self._task.cancel)
 

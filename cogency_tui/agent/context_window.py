@@ -31,6 +31,7 @@ from cogency_tui.errors import ContextTooLongError, ProviderProtocolError, Usage
 from cogency_tui.protocol import Dialect, create_parser
 from cogency_tui.protocol.events import CompactionFigures, Event
 from cogency_tui.protocol.messages import AnswerItems, Message, images_in
+from cogency_tui.providers import tokenizer
 from cogency_tui.providers.base import Options, Provider, TextDelta, Usage
 from cogency_tui.providers.image_tokens import tokens_of_images
 from cogency_tui.providers.token_counting import CHARACTERS_PER_TOKEN
@@ -153,6 +154,7 @@ class History:
             await self._add_items(frame)
             log.add(await self._store.numbered_events(self._conversation_id, since))
         messages = framed(frame, log.messages(), log.asked, note)
+        await self._calibrate(messages)
         takes, model = self._takes_images, frame.model
         left_out = not takes and any(True for _ in images_in(messages))
         messages = await self._images.sendable(messages, takes_images=takes)
@@ -171,6 +173,12 @@ class History:
         """The tokens of the images of an event."""
         provider = self._provider()
         return tokens_of_images(provider.model, images_of(event)) if provider.facts.images else 0
+
+    async def _calibrate(self, messages: Sequence[Message]) -> None:
+        """Count the messages by the tokenizer of their model, if there is one, until its provider reports."""
+        if not self._calibration.observed and tokenizer.covers(self._provider().model):
+            texts = [message["content"] for message in messages]
+            self._calibration.observe(*await in_thread(tokenizer.sample, texts))
 
     async def _add_items(self, frame: Frame) -> None:
         """Add what the model's provider has delivered beside its answers to the messages."""
@@ -231,7 +239,9 @@ class History:
         summarised = len(summary_message(summary, verbatim=self._describe(verbatim))) - pinned
         only_results = [event for event in shown if event["type"] == "result"]
         results = characters_in(messages_of(replace(frame, summary=""), only_results)[1:])
-        everything = characters_in(messages_of(frame, shown)[1:])
+        messages = messages_of(frame, shown)
+        await self._calibrate(messages)
+        everything = characters_in(messages[1:])
         parts = [(name, len(text)) for name, text in self._parts]
         parts += [
             ("environment", environment),

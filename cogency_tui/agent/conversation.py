@@ -7,10 +7,11 @@ any time (mode, provider, permissions) is read when it is needed.
 import asyncio
 import json
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Protocol
 
+from cogency_tui.agent.background_request import record_request
 from cogency_tui.agent.budget import Budget
 from cogency_tui.agent.call_graph import TurnActions
 from cogency_tui.agent.context_window import History
@@ -30,13 +31,14 @@ from cogency_tui.agent.profile.profile import ProfileText
 from cogency_tui.agent.project.instructions import Instructions, read_instructions
 from cogency_tui.agent.project.settings import Delegates
 from cogency_tui.agent.prompt import ACTION_TYPES, system_parts
+from cogency_tui.agent.prompt_cache import CacheWatch
 from cogency_tui.agent.request_messages import MessageLog
 from cogency_tui.agent.scheduler import Preview, Scheduler
 from cogency_tui.config.schema import DialectChoice, EffortChoice, Mode, Settings
-from cogency_tui.errors import UsageError
+from cogency_tui.errors import StoreError, UsageError
 from cogency_tui.protocol import Dialect
 from cogency_tui.protocol.taint_sources import Sources
-from cogency_tui.providers.base import Options, Provider
+from cogency_tui.providers.base import Options, Provider, Usage
 from cogency_tui.redaction import Redactor
 from cogency_tui.store.store import Store
 from cogency_tui.tools.base import ToolContext
@@ -103,8 +105,12 @@ class Conversation:
         self.registry = assemble(self)
         self.busy = False
         """True if work is running or about to."""
+        self.was_steered = False
+        """True if the last turn ended between two requests, for a message that follows."""
         self._interrupted = False
         self._work: Work | None = None
+        self.pauses: tuple[float, ...] = ()
+        """The last pauses between a turn and the next, in seconds."""
         self.pending_notices: list[str] = []
         """Notices for the user about the next turn."""
         self.instructions = Instructions()
@@ -126,9 +132,11 @@ class Conversation:
         self.calibration = Calibration()
         self._log = MessageLog()
         self._last_answers = LastAnswers()
+        self.cache_watch = CacheWatch()
         self._channel: Channel | None = None
         self._channel_key: tuple[Mode, Provider] | None = None
         self._settling: asyncio.Task[None] | None = None
+        self._recordings: set[asyncio.Task[None]] = set()
 
     @property
     def settings(self) -> Settings:
@@ -150,8 +158,22 @@ class Conversation:
         return Options(
             effort=None if effort == "auto" else effort,
             conversation=self.id,
+            tier=self.settings.service_tier,
+            pauses=self.pauses,
             read_image=self.engine.images.read,
+            report_rest=self._record_rest,
         )
+
+    def _record_rest(self, usage: Usage) -> None:
+        """Record the rest of an answer that was given up, which the endpoint finished."""
+        recording = asyncio.create_task(self._record(usage))
+        self._recordings.add(recording)
+        recording.add_done_callback(self._recordings.discard)
+
+    async def _record(self, usage: Usage) -> None:
+        with suppress(StoreError):
+            store = await self.engine.store()
+            await record_request(store, self.id, self.provider(), usage, "rest")
 
     def interrupt(self) -> None:
         """Stop the turn, even one that has not begun yet."""
@@ -293,6 +315,7 @@ class Conversation:
         """Close the session with the model, and stop the background commands."""
         await self.background.close()
         await self._close_channel()
+        await asyncio.gather(*self._recordings)
 
     def scheduler(self, actions: TurnActions, preview: Preview, wake: Callable[[], None]) -> Scheduler:
         """The scheduler of a cycle's calls; `actions` are those of its turn so far."""

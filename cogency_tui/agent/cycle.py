@@ -18,7 +18,7 @@ from cogency_tui.agent.model_channels import Channel
 from cogency_tui.agent.output_variables import StreamedText
 from cogency_tui.agent.recorder import Recorder
 from cogency_tui.agent.scheduler import Preview, Scheduler
-from cogency_tui.errors import EmptyAnswerError, ProviderError, ProviderProtocolError
+from cogency_tui.errors import EmptyAnswerError, ProviderError, ProviderProtocolError, sentence
 from cogency_tui.protocol import Dialect, create_parser
 from cogency_tui.protocol.accumulator import Accumulator
 from cogency_tui.protocol.dialects import new_id
@@ -41,6 +41,7 @@ from cogency_tui.protocol.transcript import as_tool_call, call_record
 from cogency_tui.providers.base import (
     CallDelta,
     Chunk,
+    EffortRefused,
     Notice,
     ReasoningDelta,
     ReasoningItem,
@@ -76,6 +77,14 @@ _EMPTY_RAW: dict[Dialect, str] = {
     "action": "",
     "native": "",
 }
+
+_OPENINGS: dict[Dialect, str] = {"xml": "<execute>", "delimiter": "§call:"}
+"""The beginning of a batch, where an answer has one at most."""
+_UNREAD: dict[Dialect, str] = {
+    "xml": "Only the first <execute> block of an answer is read: no call of the second ran.",
+    "delimiter": "Only the calls before the first §execute of an answer are read: none after it ran.",
+}
+_WRITE_NEXT = "Write them in your next answer, if they are still right after these results."
 
 _FORGED = Slip(
     "You wrote results yourself. They were discarded: only the engine reports results.",
@@ -138,6 +147,7 @@ class Cycle:
         self._runs_calls = runs_calls
         self._patience = max(PATIENCE, settings.first_byte_timeout, settings.idle_timeout)
         self._provider = conversation.provider()
+        self._engine = conversation.engine
         self._recorder = recorder
         self._clock = clock
         self._news = asyncio.Event()
@@ -191,7 +201,8 @@ class Cycle:
     def facts(self) -> Measure:
         """What was asked of the model beside the messages, and what went wrong with its calls."""
         facts: Measure = {"dialect": self._dialect}
-        if effort := self._prepared.options.effort:
+        effort = self._prepared.options.effort
+        if effort and not self._engine.refuses(self._provider, effort):
             facts["effort"] = effort
         if self._malformed_calls:
             facts["malformed"] = self._malformed_calls
@@ -279,6 +290,8 @@ class Cycle:
             await self._refuse({"error": _FORGED.problem, "tool": "execute"}, _FORGED.cure)
         elif self._boundary and not calls:
             await self._report_empty_batch()
+        elif self._boundary:
+            await self._report_unread()
         elif ends and not calls and (slip := await self._slip()):
             self._leaked = slip.leaked
             payload: ErrorPayload = {"error": slip.problem, "call": new_id(), "tool": "execute"}
@@ -291,12 +304,26 @@ class Cycle:
         dialect = self._dialect
         units = self._all_units()
         slip = find_slip(units, dialect, self._tools) if units else None
-        problem = f"{slip.problem} {slip.cure}" if slip else _EMPTY[dialect]
+        problem = slip.problem if slip else _EMPTY[dialect]
         failed = slip is not None or dialect == "delimiter"
         result = brief_result(new_id(), "execute", problem, self._clock(), "failed" if failed else "done")
+        if slip:
+            self._advise(result, slip.cure)
         result["payload"]["raw"] = _EMPTY_RAW[dialect]
         result["cycle"] = self._id
         await self.result(result)
+
+    async def _report_unread(self) -> None:
+        """Report a second batch, if the text after the first began one before the response was closed."""
+        opening = _OPENINGS.get(self._dialect)
+        if opening is None or self._generation is None:
+            return
+        await self._generation.settle()
+        unread = self._parser.rest + self._generation.trailing
+        if any(line.lstrip().startswith(opening) for line in unread.splitlines()):
+            self._malformed_calls += 1
+            problem = f"{_UNREAD[self._dialect]}\n{_WRITE_NEXT}"
+            await self.result(brief_result(new_id(), "execute", problem, self._clock(), "failed"))
 
     async def _slip(self) -> Slip | None:
         """The slip because of which an answer without calls does not end the turn, if there is one."""
@@ -333,17 +360,22 @@ class Cycle:
         self.malformed = True
         self._malformed_calls += 1
         self.slip = payload["error"]
-        problem = self.slip
-        if self._runs_calls:
-            problem = f"{problem if problem.endswith(('.', '!', '?')) else f'{problem}.'}\n{cure}"
+        problem = sentence(self.slip) if self._runs_calls else self.slip
         call_id, tool = payload.get("call", new_id()), payload.get("tool", "execute")
         result = brief_result(call_id, tool, problem, self._clock(), "failed")
+        if self._runs_calls:
+            self._advise(result, cure)
         if "raw" in payload:
             result["payload"]["raw"] = payload["raw"]
             result["cycle"] = self._id
         if "action" in payload:
             result["payload"]["action"] = payload["action"]
         await self.result(result)
+
+    def _advise(self, result: ResultEvent, cure: str) -> None:
+        """Add how the model writes it in this dialect, which the conversation may leave."""
+        result["payload"]["advice"] = cure
+        result["payload"]["dialect"] = self._dialect
 
     async def answer_open(self, why: str, state: CallState = "failed") -> None:
         """Answer every call that has no result with this failure, or with the notice of too many calls."""
@@ -396,7 +428,8 @@ class Cycle:
             else:
                 self._break_off(exc)
             return True
-        for chunk in chunks:
+        arrived = iter(chunks)
+        for chunk in arrived:
             await self._take(chunk)
             if endless := self._describe_endless():
                 self._generation.stop()
@@ -413,7 +446,7 @@ class Cycle:
                 # A large answer arrived at once; the user must be able to stop it.
                 await asyncio.sleep(0)
         if self._parser.finished:
-            self._generation.conclude()
+            self._generation.conclude(arrived, _OPENINGS.get(self._dialect, ""))
         if self._parser.finished or self._generation.over:
             self._closed = True
             self._events.extend(self._parser.close())
@@ -591,6 +624,8 @@ class Cycle:
     async def _report(self, notice: Retrying | Notice) -> None:
         """Report a retry or notice of the provider to the user; the request continues by itself."""
         payload: ErrorPayload
+        if isinstance(notice, EffortRefused):
+            self._engine.refused_efforts.add((self._provider.name, self._provider.model, notice.effort))
         if isinstance(notice, Notice):
             payload = {"error": notice.text, "notice": True}
         else:

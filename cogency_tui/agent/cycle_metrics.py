@@ -18,15 +18,18 @@ _CONTENT: Callable[[Message], str] = itemgetter("content")
 
 
 class Calibration:
-    """The ratio of tokens to characters: one to four, until a provider has reported the tokens of a text."""
+    """The ratio of tokens to characters: one to four, until the tokens of a text are known."""
 
     def __init__(self) -> None:
+        self.observed = False
+        """True once a text's tokens were counted, by the provider or its tokenizer."""
         self._ratio = 1 / CHARACTERS_PER_TOKEN
 
     def observe(self, characters: int, tokens: int, images: int = 0) -> None:
         """Record the tokens of a text, and of images that have about `images` of them."""
         if characters and tokens > images:
             self._ratio = (tokens - images) / characters
+            self.observed = True
 
     def tokens(self, characters: int, images: int = 0) -> int:
         """The estimated tokens of a text, at least one unless it is empty, and of images with `images`."""
@@ -39,7 +42,8 @@ def characters_in(messages: Iterable[Message]) -> int:
 
 
 def measure_usage(usage: Usage, prices: Prices | None) -> Measure:
-    """The figures of one generation, with its cost if the prices are known."""
+    """The figures of one generation, with its cost if the prices are known: an estimate in a class of service
+    without a price."""
     billed = usage.input if usage.billed_input is None else usage.billed_input
     step: Measure = {"input": usage.input, "output": usage.output}
     if usage.cached is not None:
@@ -50,7 +54,7 @@ def measure_usage(usage: Usage, prices: Prices | None) -> Measure:
         step["cache_miss"] = usage.cache_miss
     if usage.billed_input is not None:
         step["billed_input"] = usage.billed_input
-    if usage.estimated:
+    if usage.estimated or (prices is not None and not prices.has(usage.tier)):
         step["estimated"] = True
     if usage.tier:
         step["tier"] = usage.tier
@@ -60,6 +64,8 @@ def measure_usage(usage: Usage, prices: Prices | None) -> Measure:
             cached=usage.cached or 0,
             cache_written=usage.cache_written or 0,
             output=usage.output,
+            long_written=usage.long_written,
+            tier=usage.tier,
         )
     return step
 

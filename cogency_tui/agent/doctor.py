@@ -18,6 +18,7 @@ from cogency_tui.agent.project.trust import TrustState
 from cogency_tui.config.layers import load_settings
 from cogency_tui.config.schema import Settings, config_path
 from cogency_tui.errors import CogencyError, ConfigError, WorkspaceError
+from cogency_tui.providers import tokenizer
 from cogency_tui.providers.base import Provider
 from cogency_tui.providers.configured_providers import (
     KnownProvider,
@@ -25,7 +26,7 @@ from cogency_tui.providers.configured_providers import (
     known_providers,
     list_models,
 )
-from cogency_tui.providers.models import ending_of, load_models
+from cogency_tui.providers.models import Ending, ModelFacts, ending_of, load_models
 from cogency_tui.search_paths import find_program
 from cogency_tui.store.check_and_repair import Damage, check
 from cogency_tui.store.search.index_file import INDEX
@@ -39,6 +40,7 @@ _EXTRAS = {
     "mcp": ("mcp", "tools of MCP servers"),
     "acp": ("acp", "the agent in editors"),
     "serve": ("textual_serve", "the interface in a browser"),
+    "tokenizer": ("tiktoken", "token counts of OpenAI models before they report any"),
 }
 _PATIENCE = 10.0
 """Seconds for an endpoint to answer."""
@@ -66,8 +68,9 @@ async def check_installation(project: Path, data: Path) -> list[Finding]:
 
 
 async def check_machine(project: Path, settings: Settings) -> list[Finding]:
-    """The sandbox as it would be in `project` (resolved), git, and the extras."""
-    return [await _sandbox(project, settings), _git(), *(_extra(name) for name in _EXTRAS)]
+    """The sandbox as it would be in `project` (resolved), git, the extras and the tokenizer's file."""
+    extras = (_extra(name) for name in _EXTRAS)
+    return [await _sandbox(project, settings), _git(), *extras, *_tokenizer()]
 
 
 async def check_endpoints(settings: Settings) -> list[Finding]:
@@ -109,6 +112,20 @@ def _extra(name: str) -> Finding:
     return Finding(f"extra {name}", "note", f"not installed: {what}", f"pip install 'cogency-tui[{name}]'")
 
 
+def _tokenizer() -> Iterator[Finding]:
+    """The file without which the tokenizer cannot be used. It is never downloaded unasked."""
+    if not tokenizer.is_installed():
+        return
+    file, encoding = tokenizer.ranks_file(), tokenizer.ENCODING
+    if tokenizer.has_ranks():
+        yield Finding("tokenizer", "ok", f"{encoding} is in {file.parent}")
+        return
+    load = f"import tiktoken; tiktoken.get_encoding('{encoding}')"
+    lasts = "" if "TIKTOKEN_CACHE_DIR" in os.environ else "Set TIKTOKEN_CACHE_DIR to a folder that lasts. "
+    advice = f'{lasts}Download it once (3.6 MB, from OpenAI): {sys.executable} -c "{load}"'
+    yield Finding("tokenizer", "note", f"{encoding} is not in {file.parent}: tokens are estimated", advice)
+
+
 async def _endpoint(settings: Settings, provider: KnownProvider) -> Finding:
     chosen = provider.name == settings.provider
     name = f"endpoint {provider.name}{' *' * chosen}"
@@ -119,7 +136,12 @@ async def _endpoint(settings: Settings, provider: KnownProvider) -> Finding:
         return Finding(name, "bad" if chosen else "note", str(exc), exc.hint)
     except TimeoutError:
         return Finding(name, "bad" if chosen else "note", f"no answer within {_PATIENCE:.0f} s", "")
-    return Finding(name, "ok", f"responds, with {len(models)} model{'' if len(models) == 1 else 's'}", "")
+    what = f"responds, with {len(models)} model{'' if len(models) == 1 else 's'}"
+    stated = [ending_of(ModelFacts(ends=each.ends)) for each in models if each.name == provider.model]
+    if ending := next(filter(None, stated), None):
+        what = f"{what}; according to it {provider.model} {ending}"
+        return Finding(name, _severity(ending) if chosen else "note", what, _another(provider.name))
+    return Finding(name, "ok", what, "")
 
 
 def settings_or_defaults() -> Settings:
@@ -210,9 +232,16 @@ def _models() -> Finding:
 def _ending(provider: Provider) -> Iterator[Finding]:
     """Report the model in force if it ends soon, or has ended."""
     if ending := ending_of(provider.facts):
-        state = "note" if ending.verb == "ends" else "bad"
-        advice = f"Choose another: `cogency-tui models {provider.name}` lists them."
-        yield Finding("model", state, f"{provider.model} {ending.verb} on {ending.day}", advice)
+        state, advice = _severity(ending), _another(provider.name)
+        yield Finding("model", state, f"{provider.model} {ending}", advice)
+
+
+def _severity(ending: Ending) -> Literal["note", "bad"]:
+    return "bad" if ending.is_past else "note"
+
+
+def _another(provider: str) -> str:
+    return f"Choose another: `cogency-tui models {provider}` lists them."
 
 
 def _provider(provider: KnownProvider, *, chosen: bool) -> Finding:

@@ -3,6 +3,10 @@
 Invariant: whatever happens (a malformed block, a failing endpoint, the user's Escape), every announced call
 gets exactly one result, what was written remains, and the turn's last event is `interrupt`, or `end` (after
 the `error` that ended the turn, if one did). This holds when the store fails, too.
+
+A message that is sent meanwhile steers the turn: the turn ends before its next request, when every call has
+its result, and the message begins the next one, whose first request has both. Each message begins a turn, so
+that all that counts, limits, reverts or forks turns counts it alike.
 """
 
 import asyncio
@@ -20,6 +24,7 @@ from cogency_tui.agent.conversation import Conversation
 from cogency_tui.agent.cycle import Cycle, Interrupted, brief_result
 from cogency_tui.agent.images import images_left_out
 from cogency_tui.agent.prompt import LAST_CYCLE
+from cogency_tui.agent.prompt_cache import CacheRequest
 from cogency_tui.agent.recorder import Recorder
 from cogency_tui.agent.subagent_progress import first_line
 from cogency_tui.errors import BudgetError, CogencyError, ContextTooLongError, ProviderError, StoreError
@@ -61,7 +66,10 @@ _GO_ON = (
 
 
 class Turn:
-    """Runs once. `run` returns when all is over; `interrupt` hastens that."""
+    """Runs once. `run` returns when all is over; `interrupt` hastens that.
+
+    `message_waits` is asked between two requests; if it returns True the turn ends there.
+    """
 
     def __init__(
         self,
@@ -69,11 +77,16 @@ class Turn:
         store: Store,
         recorder: Recorder,
         clock: Callable[[], float] = time.time,
+        *,
+        message_waits: Callable[[], bool] = lambda: False,
     ) -> None:
         self._conversation = conversation
         self._store = store
         self._recorder = recorder
         self._clock = clock
+        self._message_waits = message_waits
+        self._steers, conversation.was_steered = conversation.was_steered, False
+        """True if the turn before this one ended for the message of this one."""
         self._history = self._follow_dialect()
         self._actions = TurnActions()
         self._interrupted = False
@@ -82,6 +95,8 @@ class Turn:
         self._requests = Requests(store.database)
         self._request: int | None = None
         """The number of the cycle's request."""
+        self._cache_request: CacheRequest | None = None
+        """The cycle's request as the cache sees it."""
         self._failures = Counter[str]()
         """Consecutive cycles in which all calls failed, by the kind of failure."""
         self._breaks = 0
@@ -119,6 +134,7 @@ class Turn:
             else:
                 await self._ask(query, review, images)
             await self._notices()
+            self._conversation.pauses = await self._requests.pauses(self._conversation.id)
             await self._cycles()
         except Interrupted:
             await self._close(INTERRUPTED, "interrupted")
@@ -145,6 +161,8 @@ class Turn:
     ) -> None:
         """Emit the user's message."""
         message: UserEvent = {"type": "user", "timestamp": self._clock(), "content": query}
+        if self._steers:
+            message["steered"] = True
         if self._sources:
             self._sources.record(message)
         if environment := await self._conversation.environment(self._store):
@@ -164,6 +182,9 @@ class Turn:
     async def _cycles(self) -> None:
         most = self._conversation.settings.max_iterations
         for number in range(1, most + 1):
+            if self._ends_before(number):
+                await self._end()
+                return
             cycle = await self._begin(last=number == most)
             await cycle.run()
             await cycle.settle()
@@ -195,6 +216,14 @@ class Turn:
             f"Turn stopped after {most} step{'' if most == 1 else 's'} (the maximum).",
             "Send another message to continue, or raise Maximum steps per turn (max_iterations).",
         )
+
+    def _ends_before(self, number: int) -> bool:
+        """Return whether the turn ends before its request of this number, for a message that waits.
+
+        Messages that wait together go together: one that steers has no request of its own then.
+        """
+        self._conversation.was_steered = (number > 1 or self._steers) and self._message_waits()
+        return self._conversation.was_steered
 
     def _gives_up_after(self, cycle: Cycle) -> bool:
         """Return whether repeated failures end the turn after this cycle."""
@@ -235,6 +264,7 @@ class Turn:
         )
         if self._interrupted:
             raise Interrupted
+        self._cache_request = CacheRequest.of(prepared, note, self._clock())
         cycle.start()
         return cycle
 
@@ -338,11 +368,14 @@ class Turn:
         step |= cycle.facts
         if self._request is not None:
             await self._requests.settle(self._request, cycle.channel.mode, cycle.channel.sent)
+        missed = conversation.cache_watch.observe(self._cache_request, step) if self._cache_request else ""
         conversation.budget.forecast.observe(step)
         await self._store.record_usage(conversation.id, step)
         total = await self._store.usage(conversation.id)
         now = self._clock()
         await self._recorder.emit({"type": "metric", "timestamp": now, "step": step, "total": total})
+        if missed:
+            await self._note(missed)
 
     async def _close(self, why: str, state: CallState) -> None:
         """End the cut-off cycle: emit what the model wrote, and answer every call."""

@@ -71,6 +71,8 @@ async def run_turn(agent: Agent, options: RunOptions) -> int:
         conversation = options.conversation
         if conversation is not None:
             conversation = (await (await agent.store()).resolve(conversation)).id
+            if unusable := await agent.resume_choices(conversation):
+                talk(unusable)
         else:
             conversation = new_conversation_id()
         await asyncio.to_thread(print_unused, agent.project_settings)

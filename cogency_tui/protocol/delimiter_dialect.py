@@ -247,7 +247,7 @@ class DelimiterWriter(TextWriter):
         return "\n".join([*parts, boundary] if boundary else parts)
 
     def results(self, results: Sequence[Answered]) -> str:
-        records = [record for record, _ in result_records(results)]
+        records = [record for record, _ in result_records(results, "delimiter")]
         return f"[SYSTEM: results {json.dumps(records, ensure_ascii=False)}]"
 
 

@@ -219,15 +219,17 @@ class OpenBlock:
 
 
 class CallReader:
-    """A call while it is being written: its reader, its id, and the previews of its arguments."""
+    """A call while it is being written: its reader, its id, and the previews of its arguments, if it is
+    `shown`."""
 
-    def __init__(self, emitter: Emitter, args_key: str, max_depth: int) -> None:
+    def __init__(self, emitter: Emitter, args_key: str, max_depth: int, *, shown: bool = True) -> None:
         self.call_id = emitter.new_id()
         self.done = False
         self._emitter = emitter
         self._reader = JsonObjectReader(args_key, max_depth)
         self._waiting = _PREVIEW_STEP
         self._announced = False
+        self._shown = shown
 
     @property
     def value(self) -> dict[str, Any]:
@@ -257,7 +259,7 @@ class CallReader:
 
     def _preview(self) -> None:
         name = self.name
-        if not name:
+        if not name or not self._shown:
             return
         args = self._reader.take_fresh()
         if args or not self._announced:

@@ -202,9 +202,11 @@ class NativeWriter:
         parts: list[Part] = []
         others: list[Part] = []
         images: list[Part] = []
-        for record, answered in result_records(results):
+        for record, answered in result_records(results, "native"):
             content = record["content"]
             text = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
+            if note := record.get("note"):
+                text = f"{text}\n\n[engine] {note}"
             if answered.call is None and not _is_native(answered.result):
                 others.append(_text(f"[engine] {text}"))
                 images += image_parts(answered.result["payload"])

@@ -62,14 +62,26 @@ def native_slip(names: Sequence[str], dialect: Dialect) -> Slip:
 
 
 def announced_slip(units: Sequence[ThinkEvent | RespondEvent], dialect: Dialect) -> Slip | None:
-    """Return the slip in an answer without a call that ends with a colon: it announces what is missing."""
-    last = units[-1] if units else None
-    if last is None or last["type"] != "respond" or not last["content"].endswith((":", "：")):
+    """Return the slip in an answer without a call that announces what is missing: it ends with a colon, or is
+    nothing but the announcement of a step."""
+    if not units or units[-1]["type"] != "respond":
         return None
-    return Slip(
-        "Your answer ends with a colon: it announces something, and nothing follows.",
-        f"Write the call {_FORMS[dialect]}. If you are done, finish the answer.",
-    )
+    cure = f"Write the call {_FORMS[dialect]}. If you are done, finish the answer."
+    if units[-1]["content"].endswith((":", "：")):
+        return Slip("Your answer ends with a colon: it announces something, and nothing follows.", cure)
+    answer = "\n\n".join(unit["content"] for unit in units if unit["type"] == "respond")
+    if _is_step_announced(answer.strip()):
+        return Slip("Your answer announces a step, and nothing follows.", cure)
+    return None
+
+
+def _is_step_announced(answer: str) -> bool:
+    """Return whether an answer is one short paragraph whose last sentence, and no other, announces a step."""
+    if len(answer) > _LONGEST_ANNOUNCEMENT or "\n" in answer or _ELSE.search(answer) or _PLAN.search(answer):
+        return False
+    *before, last = _SENTENCE_END.split(answer)
+    announces = _STEP.match(last) is not None and not _LATER.search(last)
+    return announces and not any(_STEP.match(each) for each in before)
 
 
 # Syntaxes
@@ -255,6 +267,32 @@ _ELSE = re.compile(
     re.IGNORECASE,
 )
 """Phrases of an offer to the user, a remark on how calls are written, or a piece of one."""
+
+_SENTENCE_END = re.compile(r"(?<=[.!…])\s+")
+_ACT = (
+    r"(?:re-?read|read|run|execute|check(?!\s+in\b)|inspect|examine|open|search|find(?!\s+out\b)|list|view|fetch|load"
+    r"|look(?!\s+forward)|review|verify|test|analy[sz]e|explore|scan|trace|grep|investigate|debug|identify|locate"
+    r"|figure\s+out|edit|fix|apply|update|add|remove|delete|replace|rename|move|implement|install|build|compile"
+    r"|create|write|change|(?:start|begin)\s+(?:by|with)|(?:take|have)\s+a\s+(?:\w+\s+)?look)\b"
+)
+_STEP = re.compile(
+    r"(?:(?:OK(?:ay)?|all\s?right|sure|great|good|perfect|understood|got\s+it|and|so|then|next|now|first)[,:!]?\s+){0,3}"
+    r"(?:(?:I['’]ll|I\s+will|I['’]m\s+going\s+to|I\s+am\s+going\s+to|let\s+me|let['’]s)\s+"
+    rf"(?:(?:then|now|also|just|first|next|quickly|go\s+ahead\s+and|need\s+to)\s+){{0,2}}{_ACT}"
+    r"|(?:I['’]m\s+|I\s+am\s+)?(?:now\s+)?(?:reading|running|checking|inspecting|opening|searching|looking|listing"
+    r"|fetching)\b[^!?]*?\s*(?:\bnow[.!]?|\.\.\.|…)\s*\Z)",
+    re.IGNORECASE,
+)
+"""The beginning of a sentence in which the model announces that it acts at once."""
+_LATER = re.compile(
+    r"\b(?:each|every|always|never|whenever|in\s+(?:the\s+)?future|in\s+your|with\s+you|to\s+you|next\s+time"
+    r"|(?:next|following|later)\s+(?:step|turn|message|answer|release|version|session)s?|going\s+forward|later|tomorrow"
+    r"|would|could)\b|[:;]",
+    re.IGNORECASE,
+)
+"""Words of a promise, or of what is not due now."""
+_PLAN = re.compile(r"\bplan\b|\bfrom\s+now\s+on\b", re.IGNORECASE)
+"""Words that make steps those of a plan or a rule, in any sentence."""
 
 # JSON
 

@@ -32,6 +32,9 @@ from cogency_tui.protocol.transcript import (
 OPENING = ("<think>", "<execute>", "<results>", "<respond>", "<end>", "<end/>")
 _TAGS = (*OPENING, "</respond>")
 _SPACE = " \t\r\n"
+_NAMED = 9
+"""Further problems of a block that are named."""
+
 _MENTIONED_CURE = "Write the answer again; or, for a call: <execute>, one JSON array of calls, </execute>."
 
 
@@ -43,6 +46,8 @@ class XmlParser(TagMachine):
         self._block = OpenBlock(payload_limit)
         self._call: CallReader | None = None
         self._problem: ErrorPayload | None = None
+        """The first problem of the block, which is reported with the others when the block ends."""
+        self._others: list[str] = []
         self._count = 0
 
     def _open(self, marker: str) -> None:
@@ -55,7 +60,7 @@ class XmlParser(TagMachine):
         elif marker == "<execute>":
             self._resume_answer()
             self._block = OpenBlock(self._payload_limit, marker)
-            self._count = 0
+            self._problem, self._others, self._count = None, [], 0
             self._step = XmlParser._before_array
         else:
             self._emitter.end()
@@ -67,7 +72,7 @@ class XmlParser(TagMachine):
             self._fail(
                 "The execute block was cut off: </execute> is missing after its array; none of its calls ran"
             )
-        elif self._step is not XmlParser._skip:
+        elif self._step is not XmlParser._skip and self._problem is None:
             self._fail(f"The execute block was cut off at {self._block.place()}; none of its calls ran")
         self._report()
 
@@ -106,7 +111,8 @@ class XmlParser(TagMachine):
         self._step = steps[char]
         if char == "{":
             self._block.take()
-            self._call = CallReader(self._emitter, "args", MAX_DEPTH - 1)
+            shown = self._problem is None
+            self._call = CallReader(self._emitter, "args", MAX_DEPTH - 1, shown=shown)
             return index
         self._block.advance(text, index, index + 1)
         return index + 1
@@ -141,12 +147,11 @@ class XmlParser(TagMachine):
         return stop
 
     def _complete(self, call: CallReader) -> None:
-        problem = element_problem(call.value)
-        if problem:
-            self._fail(f"Call {self._count} of the execute block {problem}")
-            return
+        if problem := element_problem(call.value):
+            self._note(f"Call {self._count} of the execute block {problem}")
+        elif self._problem is None:
+            self._emitter.call(call.call_id, *call.written(self._block.take()))
         self._call = None
-        self._emitter.call(call.call_id, *call.written(self._block.take()))
 
     def _after_array(self, text: str, index: int) -> int:
         start = index
@@ -168,6 +173,9 @@ class XmlParser(TagMachine):
             self._block.advance(text, index, stop)
             if closed:
                 self._report()
+        elif closed and self._problem is not None:
+            self._block.advance(text, index, stop)
+            self._report()
         elif closed:
             self._emitter.execute()
             self.finished = True
@@ -184,6 +192,15 @@ class XmlParser(TagMachine):
 
     def _fail(self, message: str, hint: str = "") -> None:
         """Skip the rest of the block, to report it whole."""
+        self._note(message, hint)
+        self._closing = LiteralScanner("</execute>")
+        self._step = XmlParser._skip
+
+    def _note(self, message: str, hint: str = "") -> None:
+        """Note a problem of the block, none of whose further calls counts."""
+        if self._problem is not None:
+            self._others.append(message)
+            return
         call = self._call
         self._problem = {
             "error": message,
@@ -192,8 +209,6 @@ class XmlParser(TagMachine):
         }
         if hint:
             self._problem["hint"] = hint
-        self._closing = LiteralScanner("</execute>")
-        self._step = XmlParser._skip
 
     def _skip(self, text: str, index: int) -> int:
         _, stop, closed = self._closing.scan(text, index)
@@ -204,7 +219,10 @@ class XmlParser(TagMachine):
 
     def _report(self) -> None:
         assert self._problem is not None
-        self._emitter.malformed({**self._problem, "raw": self._block.raw()})
+        error = ". ".join([self._problem["error"], *self._others[:_NAMED]])
+        if more := self._others[_NAMED:]:
+            error += f". {len(more):,} more problems"
+        self._emitter.malformed({**self._problem, "error": error, "raw": self._block.raw()})
         self.finished = True
 
 
@@ -249,4 +267,4 @@ class XmlWriter(TextWriter):
         return "\n\n".join(parts)
 
     def results(self, results: Sequence[Answered]) -> str:
-        return results_block(record for record, _ in result_records(results))
+        return results_block(record for record, _ in result_records(results, "xml"))

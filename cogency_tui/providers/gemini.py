@@ -23,8 +23,8 @@ from cogency_tui.providers.gemini_content import (
     without_ids,
 )
 from cogency_tui.providers.gemini_thinking import checks_signatures, thinking_config
-from cogency_tui.providers.models import ModelFacts
-from cogency_tui.providers.refused_parameters import CALL_IDS, RETURNED_REASONING, TIER
+from cogency_tui.providers.models import ListedModel, ModelFacts
+from cogency_tui.providers.refused_parameters import CALL_IDS, RETURNED_REASONING
 from cogency_tui.providers.surrogates import whole_text
 from cogency_tui.providers.wire_protocol import (
     Finish,
@@ -85,7 +85,6 @@ class GeminiWire:
     ) -> None:
         self._endpoint = endpoint
         self._facts = facts or ModelFacts()
-        self._newest = GeminiReader(endpoint)
         prefix = version_path(endpoint.base_url, version)
         self.path = f"{prefix}/{quote(resource_name(endpoint.model))}:streamGenerateContent?alt=sse"
         self.models_path = f"{prefix}/models?pageSize={_PAGE}"
@@ -97,7 +96,6 @@ class GeminiWire:
     def encode(self, messages: Sequence[Message], refused: Iterable[str], options: Options = PLAIN) -> bytes:
         """Encode the body of a request; the part that grows between requests is at its end."""
         refused = set(refused)
-        self._newest.has_tools = bool(options.tools)
         body = {
             **self._settings(refused, options),
             **system_field(messages),
@@ -106,12 +104,11 @@ class GeminiWire:
         }
         return json.dumps(body).encode()
 
-    def reader(self) -> "GeminiReader":
-        """Create a reader for the answer to the request that is encoded next."""
-        self._newest = GeminiReader(self._endpoint)
-        return self._newest
+    def reader(self, options: Options = PLAIN) -> "GeminiReader":
+        """Create a reader for the answer to a request with these `options`."""
+        return GeminiReader(self._endpoint, has_tools=bool(options.tools))
 
-    def models(self, body: Mapping[str, Any]) -> list[str]:
+    def models(self, body: Mapping[str, Any]) -> list[ListedModel]:
         """Return the models that generate content, without `models/` before their names."""
         return models_in(body)
 
@@ -129,18 +126,18 @@ class GeminiWire:
         settings: dict[str, Any] = {}
         if thinking := thinking_config(self._endpoint.model, self._facts, options.effort, refused):
             settings["generationConfig"] = {"thinkingConfig": thinking}
-        if options.tier and TIER not in refused:
+        if options.tier:
             settings["serviceTier"] = options.tier
         return settings
 
 
 class GeminiReader:
-    """Reads the chunks of one answer. `has_tools` is set where its request had tools: then a call that the
-    endpoint could not read goes to the model, to be corrected."""
+    """Reads the chunks of one answer. If its request has tools, a call that the endpoint could not read
+    goes to the model, to be corrected."""
 
-    def __init__(self, endpoint: Endpoint) -> None:
-        self.has_tools = False
+    def __init__(self, endpoint: Endpoint, *, has_tools: bool) -> None:
         self._endpoint = endpoint
+        self._has_tools = has_tools
         self._calls = 0
 
     def read(self, name: str, data: str) -> Frame:
@@ -188,7 +185,7 @@ class GeminiReader:
         """Return the call that the endpoint could not read, as far as it reports it: its name and, instead of
         arguments, the text."""
         written = text_of(candidate.get("finishMessage"))
-        if self.has_tools and reason in _UNREADABLE:
+        if self._has_tools and reason in _UNREADABLE:
             named = _TRIED.search(written)
             return self._next_call("", named[1] or named[2] if named else "", written)
         message = self._endpoint.quote(written)
@@ -239,7 +236,7 @@ def texts_of(content: Mapping[str, Any]) -> tuple[str, str]:
     return text, "".join(text_of(part.get("text")) for part in parts if part.get("thought"))
 
 
-def models_in(body: Mapping[str, Any]) -> list[str]:
+def models_in(body: Mapping[str, Any]) -> list[ListedModel]:
     """Return the models of a list that generate content, sorted, without `models/` before their names."""
     found = [table(each) for each in items(body.get("models"))]
     names = {
@@ -247,7 +244,7 @@ def models_in(body: Mapping[str, Any]) -> list[str]:
         for each in found
         if "generateContent" in items(each.get("supportedGenerationMethods", ["generateContent"]))
     }
-    return sorted(names - {""})
+    return [ListedModel(name) for name in sorted(names - {""})]
 
 
 def _unwrapped(data: str) -> str:

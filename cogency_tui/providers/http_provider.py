@@ -17,7 +17,6 @@ from cogency_tui.providers.base import (
     PLAIN,
     CallDelta,
     Chunk,
-    Notice,
     Options,
     ProviderSession,
     ReasoningDelta,
@@ -28,12 +27,10 @@ from cogency_tui.providers.ending_checks import check_ending
 from cogency_tui.providers.endpoint import Endpoint
 from cogency_tui.providers.http_transport import HttpTransport, Timeouts, Wait, with_retries
 from cogency_tui.providers.image_tokens import tokens_of_images
-from cogency_tui.providers.models import ModelFacts
+from cogency_tui.providers.models import ListedModel, ModelFacts
 from cogency_tui.providers.refused_parameters import (
-    EFFORT,
-    IMAGES,
-    THINKING,
     UnsupportedParameterError,
+    notice_of_refusal,
     refused_name,
     without_refused,
 )
@@ -50,16 +47,22 @@ DRAIN = 0.5
 
 
 class EndpointRequests:
-    """Requests to one endpoint in one wire protocol, without retries. Remembers the parameters that it
-    refuses."""
+    """Requests to one endpoint in one wire protocol, without retries. Adds the parameters that it refuses to
+    `refused`, and leaves them out."""
 
-    def __init__(self, endpoint: Endpoint, wire: Wire, timeouts: Timeouts | None = None) -> None:
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        wire: Wire,
+        timeouts: Timeouts | None = None,
+        refused: set[str] | None = None,
+    ) -> None:
         self._endpoint = endpoint
         self._wire = wire
         self._transport = HttpTransport(endpoint, wire.headers(), timeouts)
-        self._refused: set[str] = set()
+        self._refused: set[str] = set() if refused is None else refused
 
-    async def models(self) -> list[str]:
+    async def models(self) -> list[ListedModel]:
         """List the endpoint's models.
 
         Raises:
@@ -82,7 +85,7 @@ class EndpointRequests:
         """
         while True:
             options = without_refused(options, self._refused)
-            answer = _Answer(self._endpoint, self._wire.reader())
+            answer = _Answer(self._endpoint, self._wire.reader(options))
             body = self._wire.encode(messages, self._refused, options)
             try:
                 async with aclosing(self._transport.events(self._wire.path, body)) as events:
@@ -95,28 +98,13 @@ class EndpointRequests:
                 if name in self._refused:
                     raise
                 self._refused.add(name)
-                if refusal.param in (EFFORT, THINKING) and options.effort is not None:
-                    yield Notice(effort_refused(self._endpoint.model, options))
-                if refusal.param == IMAGES:
-                    yield Notice(images_refused(self._endpoint, refusal))
+                if notice := notice_of_refusal(refusal, options, self._endpoint):
+                    yield notice
                 continue
             break
         yield answer.usage or _estimate(self._endpoint.model, messages, answer.characters)
         reasoned = answer.characters > 0
         check_ending(self._endpoint, answer.finish, wrote=wrote or answer.wrote, reasoned=reasoned)
-
-
-def effort_refused(model: str, options: Options) -> str:
-    """Return the notice for a model that refuses the effort of a request."""
-    return f"{model} does not accept the reasoning effort {options.effort}. Its own default applies instead."
-
-
-def images_refused(endpoint: Endpoint, refusal: UnsupportedParameterError) -> str:
-    """Return the notice for a model that refuses the images of a request."""
-    return (
-        f"{refusal} {endpoint.model} is sent no images from now on. If it takes none, set images = false "
-        f"under [providers.{endpoint.name}]."
-    )
 
 
 class _Answer:
@@ -257,7 +245,7 @@ class HttpProvider:
             )
         return await self._sessions(messages, options)
 
-    async def models(self) -> list[str]:
+    async def models(self) -> list[ListedModel]:
         """List the endpoint's models.
 
         Raises:

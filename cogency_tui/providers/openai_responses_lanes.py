@@ -4,7 +4,7 @@ A request of a lane has its `stream_id`, and the events of its answer do, too. T
 has none: one session alone is the same with and without lanes.
 
 No event cancels an answer. One that is given up is cancelled by closing the connection, unless another lane
-waits for one: then it is received to its end, and dropped.
+waits for one: then it is received to its end, for its usage alone.
 """
 
 import asyncio
@@ -21,6 +21,7 @@ MOST = 8
 """Lanes of one connection; more sessions open another."""
 
 Open: TypeAlias = Callable[[], Awaitable[Socket]]
+Read: TypeAlias = Callable[[Mapping[str, Any]], None]
 
 _ENDS = frozenset({"response.completed", "response.incomplete", "response.failed", "error"})
 
@@ -102,15 +103,18 @@ class Lane:
         self.busy = self.busy and not ends
         self._received.put_nowait(received)
 
-    async def close(self) -> None:
-        """Leave the connection, and close it where that cancels an answer or nothing else uses it."""
-        await self._connection.remove(self)
+    async def close(self, read_rest: Read | None = None) -> None:
+        """Leave the connection, and close it where that cancels an answer or nothing else uses it. An answer
+        that goes on instead is left to `read_rest`, event by event."""
+        await self._connection.remove(self, read_rest)
 
 
 class _Connection:
     def __init__(self, socket: Socket) -> None:
         self.socket = socket
         self._lanes: dict[str, Lane] = {}
+        self._rests: dict[str, Read] = {}
+        """The readers of answers that were given up, by their lanes."""
         self._opened = 0
         self._reading = asyncio.create_task(self._read())
 
@@ -128,20 +132,28 @@ class _Connection:
         lane = self._lanes[stream_id] = Lane(self, stream_id, endpoint, timeouts)
         return lane
 
-    async def remove(self, lane: Lane) -> None:
-        self._lanes.pop(lane.stream_id, None)
+    async def remove(self, lane: Lane, read_rest: Read | None) -> None:
+        if self._lanes.pop(lane.stream_id, None) is None:
+            return
         others_wait = any(other.busy for other in self._lanes.values())
         if not self._lanes or (lane.busy and not others_wait):
             self._reading.cancel()
             await self.socket.close()
+        elif lane.busy and read_rest:
+            self._rests[lane.stream_id] = read_rest
 
     async def _read(self) -> None:
         """Receive for all lanes, until the connection ends."""
         try:
             while True:
                 event = await self.socket.next()
-                if lane := self._lanes.get(text_of(event.get("stream_id"))):
+                stream_id = text_of(event.get("stream_id"))
+                if lane := self._lanes.get(stream_id):
                     lane.put(event)
+                elif read_rest := self._rests.get(stream_id):
+                    read_rest(event)
+                    if event.get("type") in _ENDS:
+                        del self._rests[stream_id]
         except ProviderError as error:
             for lane in self._lanes.values():
                 lane.put(error)

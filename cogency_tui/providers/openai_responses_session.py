@@ -7,17 +7,18 @@ after each answer and would have to be sent with every message; tools are, and h
 """
 
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from msgspec.structs import replace
 
-from cogency_tui.errors import SessionLostError
+from cogency_tui.errors import ProviderError, SessionLostError
 from cogency_tui.protocol.messages import Message
 from cogency_tui.providers.base import (
     PLAIN,
     CallDelta,
     Chunk,
-    Notice,
     Options,
     ProviderSession,
     ReasoningDelta,
@@ -27,21 +28,21 @@ from cogency_tui.providers.base import (
 )
 from cogency_tui.providers.ending_checks import check_ending, check_memory
 from cogency_tui.providers.endpoint import Endpoint, read_error
-from cogency_tui.providers.http_provider import Opener, effort_refused
+from cogency_tui.providers.http_provider import Opener
 from cogency_tui.providers.http_transport import Timeouts
 from cogency_tui.providers.models import ModelFacts
 from cogency_tui.providers.openai_responses import ResponsesWire
 from cogency_tui.providers.openai_responses_events import LABEL, ResponsesReader
 from cogency_tui.providers.openai_responses_lanes import Lane, Lanes
 from cogency_tui.providers.refused_parameters import (
-    EFFORT,
     IMAGES,
     UnsupportedParameterError,
+    notice_of_refusal,
     refused_name,
     without_refused,
 )
 from cogency_tui.providers.surrogates import SurrogateJoiner
-from cogency_tui.providers.token_counting import SessionUsage
+from cogency_tui.providers.token_counting import SessionUsage, rest_of
 from cogency_tui.providers.websocket_transport import Socket, socket_url
 from cogency_tui.providers.wire_protocol import Frame, table
 
@@ -141,9 +142,9 @@ class ResponsesSession:
                         # A request leaves the images out; the items of this one are in the form of the wire.
                         raise
                     self._refused.add(name)
-                    if refusal.param == EFFORT:
-                        yield Notice(effort_refused(self._endpoint.model, self._options))
-                        self._options = without_refused(self._options, self._refused)
+                    if notice := notice_of_refusal(refusal, self._options, self._endpoint):
+                        yield notice
+                    self._options = without_refused(self._options, self._refused)
                     # The events of another response have their own numbers.
                     reader = self._wire.reader()
                     await self._socket.send(self._request())
@@ -158,13 +159,24 @@ class ResponsesSession:
             yield usage
         finally:
             if not self._whole:
-                await self.close()
+                await self._give_up(reader, answer)
         check_ending(self._endpoint, frame.finish, wrote=answer.wrote, reasoned=bool(answer.written))
 
     async def close(self) -> None:
         """Close the connection."""
         self._whole = False
         await self._socket.close()
+
+    async def _give_up(self, reader: ResponsesReader, answer: "_Answer") -> None:
+        """Close the connection. Where the answer goes on in its lane, report the usage of its rest."""
+        read_rest = partial(self._read_rest, reader, self._usage.estimated(answer.written))
+        await (self._socket.close(read_rest) if isinstance(self._socket, Lane) else self._socket.close())
+
+    def _read_rest(self, reader: ResponsesReader, known: Usage, event: Mapping[str, Any]) -> None:
+        with suppress(ProviderError):
+            usage = self._read(reader, event).usage
+            if usage and self._options.report_rest:
+                self._options.report_rest(rest_of(usage, known))
 
     def _add(self, messages: Sequence[Message]) -> None:
         self._usage.sending_messages(messages, self._endpoint.model)
@@ -197,6 +209,7 @@ class ResponsesSession:
         return replace(
             usage,
             cache_written=billed.cache_written,
+            long_written=billed.long_written,
             cache_miss=billed.cache_miss,
             answer=billed.answer,
             model=billed.model,

@@ -30,6 +30,15 @@ def tokens_of(characters: int) -> int:
     return max(1, -(-characters // CHARACTERS_PER_TOKEN))
 
 
+def rest_of(usage: Usage, known: Usage) -> Usage:
+    """Return what a whole answer took beyond `known`, the estimate of its beginning. Its input was sent once,
+    but is billed with the whole context."""
+    billed = max(0, usage.input - known.input)
+    cached = None if usage.cached is None else min(usage.cached, billed)
+    output = max(0, usage.output - known.output)
+    return replace(usage, input=0, output=output, cached=cached, billed_input=billed, estimated=True)
+
+
 class SessionUsage:
     """The usage of one session."""
 

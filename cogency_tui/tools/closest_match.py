@@ -73,6 +73,8 @@ def _slip(plain: str, old: str, expected: Sequence[str]) -> str:
             return "old has the line numbers that read shows: leave them out."
     if "\\" in old and _ESCAPE.sub(lambda match: _ESCAPES[match[0]], old) in plain:
         return r"old is escaped twice: write \n, \t, \" and \\ once in the JSON string, not as \\n."
+    if "\b" in old and old.replace("\b", r"\b") in plain:
+        return r"The file has \b where old has a backspace character: write \\b in the JSON string."
     return ""
 
 

@@ -23,6 +23,10 @@ from cogency_tui.workspace.text_files import Text
 LONGEST = 32 << 20
 """Largest file, in bytes, that tools open."""
 
+_BACKSPACE = (
+    r"[{} now has a backspace character: in a JSON string \b is one. For a backslash and a b, write \\b.]"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Change:
@@ -110,7 +114,8 @@ def intent(summary: str, changes: Sequence[Change], workspace: Workspace) -> Int
 async def make(context: ToolContext, tool: str, changes: Sequence[Change]) -> Sequence[str]:
     """Write all changes, or none; record them, and update the fingerprints of what the agent has seen.
 
-    Returns a line for each change that was written and could not be recorded.
+    Returns a line for each change that was written and could not be recorded, or that adds backspace
+    characters.
 
     Raises:
         ToolError: one cannot be written, or the user has agreed to others; the files are as they were.
@@ -126,7 +131,17 @@ async def make(context: ToolContext, tool: str, changes: Sequence[Change]) -> Se
         notes = recorded.notes
     for one in changes:
         context.seen[one.location.path] = fingerprint(one.after)
-    return notes
+    return [*notes, *(_BACKSPACE.format(one.location.relative) for one in changes if _adds_backspaces(one))]
+
+
+def _adds_backspaces(one: Change) -> bool:
+    """Return whether a text gets characters that are hardly meant."""
+    before, after = one.texts or (one.before or b"", one.after)
+    return _backspaces_in(after) > _backspaces_in(before)
+
+
+def _backspaces_in(content: str | bytes) -> int:
+    return content.count("\b") if isinstance(content, str) else content.count(b"\b")
 
 
 def apply(workspace: Workspace, changes: Sequence[Change]) -> None:

@@ -33,6 +33,8 @@ MOST_NEAR = 5
 _WIDTH = 300
 _LEAD = 100
 _SPECIAL = re.compile(r"[.^$*+?{}\[\]\\|()]")
+_BACKSPACE = re.compile(r"(\\.)|\x08", re.DOTALL)
+"""A backspace character that no backslash escapes, or an escape."""
 _WILD = re.compile(r"[*?\[\]{},/!]+")
 _LEAST_NEAR = 3
 
@@ -149,13 +151,14 @@ def find_replacements(
 
 
 def compiled_content(source: str, argument: str) -> re.Pattern[str]:
-    """Compile a regular expression whose `^` and `$` match at each line.
+    """Compile a regular expression whose `^` and `$` match at each line. A backspace character is read as
+    `\\b`: in a JSON string a single backslash before b makes one of it.
 
     Raises:
         ToolError: it is invalid; the text names the position.
     """
     try:
-        return re.compile(source, re.MULTILINE)
+        return re.compile(_BACKSPACE.sub(lambda found: found[1] or r"\b", source), re.MULTILINE)
     except re.error as error:
         place = "" if error.pos is None else f" at position {error.pos}"
         raise ToolError(

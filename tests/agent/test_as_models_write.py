@@ -70,6 +70,9 @@ SLIPS: list[tuple[str, Dialect, list[Reply], str]] = [
     ("a block that is only mentioned", "xml", ["The calls stand in one <execute> block:\n\n- one"], "put it in backticks"),
     ("calls in a native syntax before the boundary", "delimiter", ['<tool_call>\n{"name": "write", "arguments": {}}\n</tool_call>\n§execute'], "tool_call"),
     ("an action that is only mentioned", "action", ["It is safe, and <action> blocks run in order."], "put it in backticks"),
+    ("an announcement alone", "xml", ["I'll write the file now."], "announces a step"),
+    ("an announcement after a thought", "action", ["<thought>It lacks.</thought>\nLet me create it."], "announces a step"),
+    ("an announcement without an end", "delimiter", ["§respond: Now I'll create the file."], "announces a step"),
     ("an action without its closing tag", "action", [GOOD["action"].removesuffix("</action>")], "</action> is missing"),
     ("an action with bad JSON and a response", "action", ['<action id="w">{"name": write}</action>\n\n<response>\nDone.\n</response>'], "not a JSON value"),
 ]  # fmt: skip
@@ -97,6 +100,24 @@ async def test_a_slip_costs_one_cycle_and_the_turn_goes_on(
         assert written["role"] == "assistant"
         if "results" not in says and "cut at" not in says:
             assert "".join(slip[0].split()) in "".join(written["content"].split())
+
+
+@pytest.mark.parametrize("after", ["delimiter", "native", "xml"])
+async def test_advice_about_a_dialect_does_not_outlast_it(make_agent: MakeAgent, after: Dialect) -> None:
+    bad = '<execute>[{"name": "write", "arguments": {}}]</execute>'
+    provider = ScriptedProvider(bad, GOOD["xml"], DONE["xml"], "Right.", native=True)
+    agent = make_agent(llm=provider, dialect="xml", mode="replay")
+    async with agent:
+        events = [event async for event in agent("go", conversation_id="c")]
+        agent.dialect = after
+        _ = [event async for event in agent("and?", conversation_id="c")]
+    [problem] = [event["payload"] for event in results(events) if event["payload"]["error"]]
+    assert problem["outcome"] == 'Call 1 of the execute block has the unknown key "arguments"; write "args".'
+    there, later = (json.dumps(request, ensure_ascii=False) for request in (sent(agent)[1], sent(agent)[-1]))
+    assert "Write the whole block again: <execute>" in there
+    assert "Call 1 of the execute block has the unknown key" in later
+    assert ("Write the whole block again" in later) == (after == "xml")
+    assert has_stable_prefix(sent(agent)[:3])
 
 
 async def test_slips_of_different_kinds_do_not_end_the_turn(make_agent: MakeAgent, project: Path) -> None:

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from cogency_tui.agent.agent import Agent
+from cogency_tui.agent.budget import ANSWER
 from cogency_tui.agent.cycle_metrics import Calibration, Meter, characters_in
 from cogency_tui.agent.request_messages import build_messages, capped
-from cogency_tui.config.schema import Settings
+from cogency_tui.config.schema import BudgetSettings, Settings, SpanLimits
 from cogency_tui.errors import ContextTooLongError, ProviderProtocolError, UsageError
 from cogency_tui.protocol import TEXT_DIALECTS, Dialect
 from cogency_tui.protocol.events import Event, ResultEvent
@@ -22,6 +23,7 @@ from tests.agent.test_recovery import notices
 from tests.agent.test_turns import turn, types
 from tests.peers.scripted import Reply, ScriptedProvider
 from tests.peers.words import words
+from tests.tiny_tokenizer import use_tiny_tokenizer
 
 READ = '<execute>[{"name": "read", "args": {"file": "greet.py"}}]</execute>'
 SUMMARY = "## So far\nThe person greets."
@@ -294,6 +296,37 @@ def test_without_a_report_only_what_was_sent_is_counted_and_marked() -> None:
     step = step_of(None, "resume", sent=400)
     assert (step["input"], step["output"], step["estimated"]) == (100, 100, True)
     assert step["replay_input"] == 1000
+
+
+@pytest.mark.parametrize(("model", "bytes_of_a_token"), [("gpt-6.1-sol", 1), ("claude-sonnet-5-5", 4)])
+async def test_until_a_provider_reports_its_models_tokenizer_counts(
+    tmp_path: Path, project: Path, monkeypatch: pytest.MonkeyPatch, model: str, bytes_of_a_token: int
+) -> None:
+    use_tiny_tokenizer(monkeypatch, tmp_path)
+    agent, provider = agent_of(tmp_path, project, "Hello.")
+    provider.model = model
+    async with agent:
+        before = {part.name: part.tokens for part in await (await agent.history("c")).context()}
+        await turn(agent, "Say hello.", conversation_id="c")
+        after = {part.name: part.tokens for part in await (await agent.history("c")).context()}
+    system = provider.sent[0][0]["content"]
+    length = len(system.encode()) if bytes_of_a_token == 1 else len(system)
+    assert sum(before.values()) == pytest.approx(length / bytes_of_a_token, rel=0.002)
+    assert sum(after[name] for name in before) == pytest.approx(len(system) / 4, rel=0.002)
+
+
+async def test_the_first_forecast_of_the_budget_is_by_the_tokenizer(
+    tmp_path: Path, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use_tiny_tokenizer(monkeypatch, tmp_path)
+    limits = BudgetSettings(turn=SpanLimits(soft_tokens=1))
+    agent, provider = agent_of(tmp_path, project, "Hello.", budget=limits)
+    provider.model = "gpt-6.1-sol"
+    async with agent:
+        [notice] = notices(await turn(agent, "Say hello."))
+    expected = sum(len(message["content"].encode()) for message in provider.sent[0]) + ANSWER
+    needed = int(notice.removesuffix(".").rpartition(" ")[2].replace(",", ""))
+    assert needed == pytest.approx(expected, rel=0.002)
 
 
 def test_estimates_follow_the_last_report() -> None:

@@ -232,7 +232,7 @@ async def test_a_model_that_goes_on_after_its_answer_is_hung_up_on(
 
 
 @with_boundary
-async def test_what_came_at_once_with_the_boundary_is_forgotten(
+async def test_what_came_at_once_with_the_boundary_does_not_run_and_is_reported(
     make_agent: MakeAgent, project: Path, dialect: Dialect, name: str
 ) -> None:
     way = WAYS[name]
@@ -244,7 +244,9 @@ async def test_what_came_at_once_with_the_boundary_is_forgotten(
     ):
         events = await turn(agent, "look")
     kinds = [event["type"] for event in events if event["type"] != "error"]
-    assert kinds == ["user", "call", "execute", "result", "metric", "respond", "metric", "end"]
+    assert kinds == ["user", "call", "execute", "result", "result", "metric", "respond", "metric", "end"]
+    outcomes = [event["payload"]["outcome"] for event in events if event["type"] == "result"]
+    assert "of an answer" in outcomes[1]
     assert all("went on" not in str(event) for event in events)
     assert [path.name for path in project.iterdir()] == ["greet.py"]
     assert all("went on" not in message["content"] for message in peer.exchanges[1].context)

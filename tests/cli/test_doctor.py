@@ -64,7 +64,7 @@ def test_the_provider_in_force_needs_its_key(run: Run, tmp_path: Path) -> None:
     assert (status, findings["openai *"]["state"]) == (1, "bad")
 
 
-@pytest.mark.parametrize(("days", "verb", "state"), [(30, "ends", "note"), (-1, "ended", "bad")])
+@pytest.mark.parametrize(("days", "verb", "state"), [(30, "is retired", "note"), (-1, "was retired", "bad")])
 def test_the_model_in_force_is_reported_before_it_ends(
     run: Run, tmp_path: Path, days: int, verb: str, state: str
 ) -> None:
@@ -129,6 +129,18 @@ def test_the_machine_is_looked_at(run: Run) -> None:
     assert not [name for name in findings if name.startswith("ask ")]
 
 
+def test_the_file_of_the_tokenizer_is_looked_for(run: Run, tmp_path: Path) -> None:
+    _status, findings, _printed = examined(run, TIKTOKEN_CACHE_DIR=str(tmp_path))
+    assert findings["extra tokenizer"]["state"] == "ok"
+    found = findings["tokenizer"]
+    assert (found["state"], found["what"]) == (
+        "note",
+        f"o200k_base is not in {tmp_path}: tokens are estimated",
+    )
+    assert "-c \"import tiktoken; tiktoken.get_encoding('o200k_base')\"" in found["advice"]
+    assert not [*tmp_path.glob("*.tmp")]
+
+
 def test_a_sandbox_that_is_required_has_to_work(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "config.toml"
     path.write_text('sandbox = "require"')
@@ -141,7 +153,7 @@ def test_a_sandbox_that_is_required_has_to_work(run: Run, tmp_path: Path) -> Non
 
 
 async def test_endpoints_are_asked_only_online(run: Run, tmp_path: Path) -> None:
-    async with ChatPeer([]) as peer:
+    async with ChatPeer([], model="m") as peer:
         path = tmp_path / "config.toml"
         path.write_text(f'provider = "mine"\n[providers.mine]\nbase_url = "{peer.base_url}"\nmodel = "m"\n')
 
@@ -150,6 +162,11 @@ async def test_endpoints_are_asked_only_online(run: Run, tmp_path: Path) -> None
             return [json.loads(line) for line in done.stdout.splitlines()]
 
         found = {finding["name"]: finding for finding in await asyncio.to_thread(ask)}
+        peer.shutdown_date = "2020-01-02"
+        retired = {finding["name"]: finding for finding in await asyncio.to_thread(ask)}
+    assert retired["endpoint mine *"]["state"] == "bad"
+    assert retired["endpoint mine *"]["what"].endswith("according to it m was retired on 2020-01-02")
+    assert retired["endpoint mine *"]["advice"] == "Choose another: `cogency-tui models mine` lists them."
     assert found["endpoint mine *"]["state"] == "ok"
     assert found["endpoint mine *"]["what"].startswith("responds, with ")
     assert found["endpoint vllm"]["state"] == "note"

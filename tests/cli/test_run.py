@@ -43,8 +43,16 @@ def test_a_model_that_ends_is_noted_on_stderr(run: Run, tmp_path: Path) -> None:
     (tmp_path / "models.toml").write_text('["groq/old"]\nends = 2020-01-02\n')
     config = str(tmp_path / "config.toml")
     done = run("run", "hello", "--json", "--provider", "groq", "--model", "old", COGENCY_CONFIG=config)
-    assert "old ended on 2020-01-02: choose another with --model." in done.stderr.splitlines()
+    assert "old was retired on 2020-01-02: choose another with --model." in done.stderr.splitlines()
     assert events(done.stdout)[0]["type"] == "user"
+
+
+def test_a_conversation_is_continued_with_its_effort(run: Run) -> None:
+    assert run("run", "list files", "--effort", "high").returncode == 0
+    id = events(run("conversations", "list", "--json").stdout)[0]["id"]
+    done = run("run", "list files", "--json", "--conversation", id)
+    efforts = {event["step"].get("effort") for event in events(done.stdout) if event["type"] == "metric"}
+    assert efforts == {"high"}, done.stderr
 
 
 def test_chunks_add_up_to_the_units(run: Run) -> None:

@@ -7,6 +7,11 @@ from typing import Literal, Protocol
 from cogency_tui.config.schema import Mode, ProviderSettings, Settings
 from cogency_tui.providers.base import Provider
 from cogency_tui.providers.configured_providers import create_provider
+from cogency_tui.providers.endpoint import Endpoint
+from cogency_tui.providers.http_provider import HttpProvider
+from cogency_tui.providers.models import load_models
+from cogency_tui.providers.openai_responses import ResponsesWire
+from cogency_tui.providers.openai_responses_session import responses_sessions
 from tests.peers.anthropic import AnthropicPeer
 from tests.peers.chat import ChatPeer
 from tests.peers.gemini import GeminiPeer
@@ -55,6 +60,15 @@ class Way:
     def connect(self, peer: Server, key: str = KEY) -> Provider:
         """A provider that speaks it with a peer."""
         return create_provider(self.settings, self.environ(peer, key))
+
+
+def connect_lanes(peer: Server) -> Provider:
+    """A provider with sessions over Responses that share connections, as they do at the vendor's own address."""
+    model = WAYS["Responses WebSocket"].model
+    endpoint = Endpoint("openai", f"{peer.origin}/v1", model, "OPENAI_API_KEY", KEY)
+    facts = load_models().find("openai", model)
+    sessions = responses_sessions(endpoint, facts, lanes=True)
+    return HttpProvider(endpoint, ResponsesWire(endpoint, facts), sessions=sessions, native=True, facts=facts)
 
 
 _ROBOTICS = "gemini-robotics-er-2-streaming-preview"

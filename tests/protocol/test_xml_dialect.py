@@ -186,6 +186,32 @@ def test_a_bad_block_is_one_error_and_no_boundary(text: str, says: str, calls: i
     assert says in units[-1][1]
 
 
+def test_every_call_with_a_problem_is_named_in_one_error() -> None:
+    text = (
+        '<execute>[{"name":"a","args":{}},{"name":"b","arguments":{}},{"name":"c","args":{}},\n{"name":"d"}, '
+        '{"args":{}},]</execute>'
+    )
+    units = events_of(text)
+    assert [kind for kind, _ in units] == ["call", "error"], "none after the first problem is shown"
+    for says in (
+        'Call 2 of the execute block has the unknown key "arguments"; write "args". Call 4 of the',
+        'Call 4 of the execute block has no "args"',
+        'Call 5 of the execute block has no "name"',
+        "a comma before the closing bracket",
+    ):
+        assert says in units[-1][1]
+    [error] = [event for event in parse([text]) if event["type"] == "error"]
+    assert error["payload"].get("raw") == text
+    assert error["payload"].get("tool") == "b"
+
+
+def test_of_very_many_problems_the_first_are_named() -> None:
+    units = events_of(f"<execute>[{', '.join(['{}'] * 100)}]</execute>")
+    assert [kind for kind, _ in units] == ["error"]
+    assert "Call 10 of the" in units[0][1]
+    assert "90 more problems" in units[0][1]
+
+
 def test_an_error_names_the_place_of_the_call() -> None:
     events = parse(['<execute>[{"name":"read","args":{"file":01}}]</execute>'])
     assert events[-1]["type"] == "error"
@@ -291,7 +317,16 @@ WORDS = st.sampled_from(
         "a",
         "é🎉",
     ]
-    + ['{"name":"a","args":{}}', '{"name": "w", "args": {"c": "', '"}}]', "\ud83c", "\0", "\u2028", "\xa0"]
+    + [
+        '{"name":"a","args":{}}',
+        '{"name":"a"}',
+        '{"name": "w", "args": {"c": "',
+        '"}}]',
+        "\ud83c",
+        "\0",
+        "\u2028",
+        "\xa0",
+    ]
 )
 TEXT = st.lists(WORDS | st.text(max_size=5), max_size=30).map("".join)
 

@@ -244,6 +244,18 @@ async def test_without_tools_or_a_call_such_an_end_is_an_error(options: Options,
         await provider.close()
 
 
+def test_a_reader_knows_the_tools_of_its_own_request() -> None:
+    wire = wire_of()
+    act, answer = wire.reader(TOOLS), wire.reader()
+    broken = {"finishReason": "MALFORMED_FUNCTION_CALL", "finishMessage": TRIED}
+    chunk = json.dumps({"candidates": [broken]})
+    [call] = act.read("message", chunk).native
+    assert isinstance(call, CallDelta)
+    assert (call.name, call.arguments) == ("read", TRIED)
+    with pytest.raises(ProviderProtocolError, match="MALFORMED_FUNCTION_CALL"):
+        answer.read("message", chunk)
+
+
 # What a request asks for.
 
 
@@ -286,7 +298,8 @@ async def test_a_model_without_levels_or_tiers_is_asked_without() -> None:
         _, asked = await ask(provider, QUESTION, Options(effort="high", tier="flex"))
         await provider.close()
     assert [chunk.text for chunk in asked.chunks if isinstance(chunk, Notice)] == [
-        f"{MODEL} does not accept the reasoning effort high. Its own default applies instead."
+        f"{MODEL} does not accept the reasoning effort high. Its own default applies instead.",
+        f"{MODEL} does not accept the service tier flex. Its own default applies instead.",
     ]
     last = peer.requests[-1].body
     assert "serviceTier" not in last

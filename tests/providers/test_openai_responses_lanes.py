@@ -8,7 +8,7 @@ import pytest
 
 from cogency_tui.errors import ProviderTimeoutError, RateLimitError, SessionLostError
 from cogency_tui.protocol.messages import Message
-from cogency_tui.providers.base import ProviderSession, TextDelta
+from cogency_tui.providers.base import Options, ProviderSession, TextDelta, Usage
 from cogency_tui.providers.endpoint import Endpoint
 from cogency_tui.providers.http_provider import Opener
 from cogency_tui.providers.openai_responses_lanes import MOST
@@ -20,6 +20,7 @@ from tests.providers.asked import SHORT, until
 
 SYSTEM: Message = {"role": "system", "content": "You are an agent."}
 LONG = "word " * 2000
+HELLO = "Hello again. " * 20
 
 
 def user(text: str) -> Message:
@@ -48,9 +49,9 @@ async def ask(session: ProviderSession, *messages: Message) -> str:
         return "".join([chunk.text async for chunk in chunks if isinstance(chunk, TextDelta)])
 
 
-async def begin(session: ProviderSession, text: str) -> AsyncGenerator[object]:
-    """Ask, and read the answer's first words."""
-    await session.send([user(text)])
+async def begin(session: ProviderSession, text: str, *before: Message) -> AsyncGenerator[object]:
+    """Ask, after the session's answer `before`, and read the answer's first words."""
+    await session.send([*before, user(text)])
     chunks = session.receive()
     assert isinstance(await anext(chunks), TextDelta)
     return chunks
@@ -98,6 +99,34 @@ async def test_an_answer_that_is_given_up_leaves_others_alone() -> None:
         assert rest == ("A short one. " * 20)[4:]
         assert second.reusable
     assert peer.connections == 1
+
+
+async def test_the_rest_of_an_answer_that_is_given_up_is_reported() -> None:
+    peer = ResponsesPeer([HELLO, LONG, LONG], latency=0.0005)
+    rests: list[Usage] = []
+    reported = asyncio.Event()
+
+    def report(usage: Usage) -> None:
+        rests.append(usage)
+        reported.set()
+
+    async with peer:
+        opener = opener_to(peer)
+        first = await opener([SYSTEM], Options(report_rest=report))
+        second = await opener([SYSTEM], Options(report_rest=report))
+        assert await ask(first, user("Hi.")) == HELLO
+        chunks = await begin(first, "Go on.", {"role": "assistant", "content": HELLO})
+        others = await begin(second, "You too.")
+        await chunks.aclose()
+        await first.close()
+        await asyncio.wait_for(reported.wait(), 30)
+        await others.aclose()
+        await second.close()
+    [rest] = rests
+    whole = peer.exchanges[1]
+    assert (rest.input, rest.estimated) == (0, True)
+    assert rest.output == pytest.approx(len(LONG) // 4, abs=5)
+    assert rest.billed_input == pytest.approx(whole.input - whole.sent, abs=5)
 
 
 async def test_a_connection_that_breaks_ends_all_of_its_sessions() -> None:

@@ -108,6 +108,11 @@ async def test_edit_counts_occurrences_that_overlap(bench: Bench) -> None:
         ("x\n", "\n\nx\n", "It is there, but without the line breaks at its beginning or end."),
         ("a = 1\nb = 2\n", "1\ta = 1\n2\tb = 2", "old has the line numbers that read shows: leave them out."),
         ('print("a")\nb\n', 'print(\\"a\\")\\nb', "old is escaped twice"),
+        (
+            'compile(r"\\bword")\n',
+            'compile(r"\bword")',
+            r"The file has \b where old has a backspace character: write \\b in the JSON string.",
+        ),
         # The passage with most of the text, not the first line that is alike.
         (
             "    return value\n\ndef g():\n    check(value)\n    return value\n",
@@ -244,6 +249,22 @@ async def test_replace_with_an_expression_fills_in_groups(bench: Bench) -> None:
 
 
 @pytest.mark.exhaustive
+async def test_replace_reads_a_backspace_in_an_expression_as_a_word_boundary(bench: Bench) -> None:
+    bench.put("a", "word sword")
+    await bench.run("replace", pattern="a", old="\bword", new="x", regex=True)
+    assert (bench.root / "a").read_text() == "x sword"
+
+
+async def test_backspaces_that_are_written_are_reported(bench: Bench) -> None:
+    bench.put("a", "one\btwo\nthree\n")
+    note = r"a now has a backspace character: in a JSON string \b is one. For a backslash and a b, write \\b."
+    assert note not in (await bench.run("edit", file="a", old="three", new="3")).content
+    assert f"[{note}]" in (await bench.run("edit", file="a", old="3", new="\b3")).content
+    assert f"[{note}]" in (await bench.run("replace", pattern="a", old="3", new="\b3")).content
+    created = await bench.run("write", file="new/a", content='compile("\bword")\n')
+    assert f"[new/{note}]" in created.content
+
+
 async def test_replace_of_text_takes_it_literally(bench: Bench) -> None:
     bench.put("a.py", "a.b acb\n")
     await bench.run("replace", pattern="*.py", old="a.b", new=r"\1")

@@ -30,6 +30,22 @@ async def test_find_by_content(bench: Bench) -> None:
     assert (await bench.run("find", content="^import", path="src")).content == "src/a.py:1: import os"
 
 
+@pytest.mark.parametrize(
+    ("content", "found"),
+    [
+        ("\bword", "1: word"),
+        ("a[\b]z", "3: a\bz"),
+        ("a\\\bz", "3: a\bz"),
+        (r"\\bword", "4: \\bword"),
+    ],
+)
+async def test_a_backspace_in_an_expression_is_a_word_boundary(
+    bench: Bench, content: str, found: str
+) -> None:
+    bench.put("a", "word\nsword\na\bz\n\\bword\n")
+    assert (await bench.run("find", content=content)).content == f"a:{found}"
+
+
 @pytest.mark.exhaustive
 async def test_find_of_nothing_is_no_failure(bench: Bench) -> None:
     bench.put("a", "x")

@@ -71,6 +71,16 @@ _ALLOWED_OUT = ", and curl to a server that you started"
 _ALLOWED_TRANSFERS = ", and git push, pull and fetch with remotes that were configured before you began"
 """The calls that `auto` allows once untrusted content may have been read."""
 
+_ALLOWED_TAINTED = _ALLOWED["edits"] + _ALLOWED_COMMANDS + _ALLOWED_OUT
+"""Those that it allows once it has been read, where no sandbox confines commands."""
+
+
+_LIMITS = (
+    "From now on, calls that reach outside the project, and commands that could and are in no sandbox "
+    "(tests, scripts, builds), are refused: {}, and no user is available to approve them. Allowed: {}."
+)
+"""The consequence of untrusted text for the model, where no user can be asked."""
+
 
 class Round(NamedTuple):
     """The place of a question among those of one answer of the model: `number` of `total`, in the order in
@@ -304,6 +314,7 @@ class Gate:
         self._call_id = ""
         self._asker = ""
         self._explained = ""
+        self._announced = False
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -431,6 +442,16 @@ class Gate:
     def is_wary(self) -> bool:
         """Return whether the reach of commands matters: untrusted content was read."""
         return bool(self._state.sources)
+
+    def announce_limits(self) -> str:
+        """Return what the model can no longer do because of untrusted text that it has read, if that is
+        refused without a question; empty where nothing is, or the model knows it.
+        """
+        if self._announced or not self.is_wary() or self.can_ask or self._mode() != "auto":
+            return ""
+        self._announced = True
+        self._explained = _ALLOWED_TAINTED
+        return _LIMITS.format(_read(list(self._state.sources)), self._explained)
 
     def expects_question(self, effect: Effect) -> bool:
         """Return whether an ordinary call with this effect asks, as far as that is known beforehand."""
@@ -644,7 +665,7 @@ class Gate:
         """The text of a refusal for the model, with what the mode allows instead."""
         allowed = _ALLOWED[self._mode()]
         if self._mode() == "auto" and self.read:
-            allowed = _ALLOWED["edits"] + _ALLOWED_COMMANDS + _ALLOWED_OUT
+            allowed = _ALLOWED_TAINTED
             if not (self._state.sources and _could_reach(intent)):
                 allowed = _ALLOWED_LOCAL + _ALLOWED_OUT
                 allowed += "" if self._state.sources else _ALLOWED_TRANSFERS

@@ -6,6 +6,7 @@ import sys
 from collections.abc import AsyncIterator
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -40,7 +41,7 @@ def said(text: str, at: float = 1.0) -> Event:
     return {"type": "user", "timestamp": at, "content": text}
 
 
-async def begin(store: Store, text: str, project: str = "/p", **more: str) -> StoredConversation:
+async def begin(store: Store, text: str, project: str = "/p", **more: Any) -> StoredConversation:
     made = await store.create_conversation(project, dialect="x", provider="o", model="m", **more)
     await store.append(made.id, said(text))
     return made

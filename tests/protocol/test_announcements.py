@@ -1,0 +1,107 @@
+"""Answers that end a turn without a call: announcements of a step that never comes, and answers that only
+sound like them."""
+
+import pytest
+
+from cogency_tui.protocol import DIALECTS, Dialect
+from cogency_tui.protocol.events import RespondEvent
+from cogency_tui.protocol.stray_calls import announced_slip
+
+ANNOUNCED = [
+    "I'll read the file now.",
+    "I’ll read the file now.",
+    "I'll read `app.py` first.",
+    "I will run the tests.",
+    "I'm going to search for the definition of `retry`.",
+    "I am going to fix this now.",
+    "Let me look at the tests first.",
+    "Let me check.",
+    "Let me take a closer look at the code.",
+    "Let me start by reading the README.",
+    "Let's look at the code first.",
+    "Now I'll update the README.",
+    "Next, I'll add the tests...",
+    "Okay, let me now fix the import.",
+    "Sure! I'll read the file now.",
+    "Got it. Let me find the callers.",
+    "The loop never ends. Let me fix that.",
+    "The bug is in `app.py`, line 3. I'll fix it now.",
+    "I see the problem. I'll apply the fix.",
+    "First, I'll list the files in src/.",
+    "I'll go ahead and create the file.",
+    "I'll investigate the failing test.",
+    "I'll just quickly run pytest!",
+    "Reading app.py now.",
+    "Now running the tests...",
+    "I'm checking the configuration now.",
+    "Looking at the tests…",
+]
+ANSWERS = [
+    "I'll leave it there.",
+    "Let me know if you want more.",
+    "Let me know what you think.",
+    "I'll wait.",
+    "I'll wait for your answer.",
+    "I'll keep that in mind.",
+    "I'll remember that.",
+    "I'll check in with you tomorrow.",
+    "I'll run it if you like.",
+    "I'll fix it once you confirm.",
+    "I will do so as soon as you have pushed.",
+    "Shall I run the tests? I'll fix what fails.",
+    "I'll run the tests after each change.",
+    "From now on I'll run the tests.",
+    "Understood, from now on. I'll run the tests.",
+    "I'll always check the types first.",
+    "I'll add tests next time.",
+    "I'll write shorter answers in future.",
+    "I'll write it in your language.",
+    "I'll go with option B.",
+    "I'll try to be more concise.",
+    "I'll look forward to it.",
+    "I'll call it `retry`.",
+    "I'll make sure of that.",
+    "I'll explain it to you.",
+    "Let me explain.",
+    "Let me think about it.",
+    "Let's keep it as it is.",
+    "First I'll read the config. Then I'll change the parser. Finally I'll run the tests.",
+    "I'll read the config. Then I'll change the parser.",
+    "My plan is simple. I'll read the config and change the parser.",
+    "I would read the config first.",
+    "I'll review it later.",
+    "I'll fix that in the next release.",
+    "Done. The tests pass.",
+    "I've read the file now.",
+    "I read the file and ran the tests.",
+    "You can run the tests now.",
+    "It runs now.",
+    "Reading the file is enough.",
+    "Looking at it now, the change seems right to me.",
+    "Checking the types is what mypy does.",
+    "Running the tests takes a minute.",
+    "He says: I'll read the file now.",
+    '"I\'ll read the file now." is what the model wrote.',
+    "I'll read it.\n\nThat is the first step.",
+    "The parser is now linear.\n\nLet me know.",
+    "Should I read the file now?",
+    "I'll fix the bug in `parse` by reading ahead one token, which keeps the loop linear, and by joining the "
+    "pieces at the end, which keeps memory bounded, so that neither long lines nor many of them matter any more.",
+]
+
+
+def answer(text: str) -> list[RespondEvent]:
+    return [{"type": "respond", "timestamp": 0.0, "id": "u", "content": text}]
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("text", ANNOUNCED)
+def test_the_announcement_of_a_step_is_no_answer(text: str, dialect: Dialect) -> None:
+    slip = announced_slip(answer(text), dialect)
+    assert slip is not None
+    assert "announces a step" in slip.problem
+
+
+@pytest.mark.parametrize("text", ANSWERS)
+def test_an_answer_is_no_announcement(text: str) -> None:
+    assert announced_slip(answer(text), "native") is None
