@@ -22,7 +22,7 @@ from cogency_tui.errors import EmptyAnswerError, ProviderError, ProviderProtocol
 from cogency_tui.protocol import Dialect, create_parser
 from cogency_tui.protocol.accumulator import Accumulator
 from cogency_tui.protocol.dialects import new_id
-from cogency_tui.protocol.event_emitter import Emitter
+from cogency_tui.protocol.event_emitter import CUT_CALL, IN_PARTS, Emitter
 from cogency_tui.protocol.events import (
     CallEvent,
     CallState,
@@ -41,6 +41,7 @@ from cogency_tui.protocol.transcript import as_tool_call, call_record
 from cogency_tui.providers.base import (
     CallDelta,
     Chunk,
+    CutOff,
     Notice,
     ReasoningDelta,
     ReasoningItem,
@@ -97,6 +98,14 @@ _UNCLOSED = Slip(
     "Your answer ends in an unclosed thought, whose text is not shown to the user.",
     "Write the whole answer again, outside the thought; to mention the tag, put it in backticks.",
 )
+_CUT_TEXT = Slip(
+    "Your answer reached the output limit of the model and was cut off here.",
+    "Go on exactly where it stopped: repeat nothing, add no introduction.",
+)
+_CUT_THOUGHT = Slip(
+    "Your answer reached the output limit of the model before it had a call or text for the user.",
+    "Think less, and write the next call or the answer.",
+)
 _UNFINISHED = "Not run: the call is incomplete."
 _BROKEN_OFF = "Not run: the connection was lost before the block was complete. Write it again."
 _TOO_MANY_CALLS = (
@@ -140,6 +149,8 @@ class Cycle:
         """The problem of the last such call."""
         self.broken: ProviderError | None = None
         """The error that broke the answer off, if one did; what arrived before is processed."""
+        self.cut_off = False
+        """True if the output limit of the model cut the answer off."""
         self._prepared = prepared
         self._dialect: Dialect = conversation.dialect
         self._tools = conversation.registry.names
@@ -206,6 +217,14 @@ class Cycle:
         if self._leaked:
             facts["leaked"] = 1
         return facts
+
+    @property
+    def fault(self) -> str:
+        """What was wrong with the answer as a whole, in words that follow "was" or "were"; empty where its
+        calls are to blame."""
+        if self.cut_off:
+            return "cut off by the output limit of the model"
+        return "" if self._spoken or self._stray else "empty"
 
     @property
     def failed(self) -> bool:
@@ -283,7 +302,9 @@ class Cycle:
         results that the model made up.
         """
         ends, calls = self.answered, bool(self._outcomes)
-        if self._parser.forged and ends:
+        if self.cut_off and ends:
+            await self._report_cut()
+        elif self._parser.forged and ends:
             await self._refuse({"error": _FORGED.problem, "tool": "execute"}, _FORGED.cure)
         elif self._boundary and not calls:
             await self._report_empty_batch()
@@ -296,6 +317,12 @@ class Cycle:
                 payload["raw"] = self._stray_text()
             await self._recorder.emit({"type": "error", "timestamp": self._clock(), "payload": payload})
             await self._refuse(payload, slip.cure)
+
+    async def _report_cut(self) -> None:
+        units = self._all_units()
+        thought = not units or units[-1]["type"] == "think"
+        slip = _CUT_THOUGHT if thought else _CUT_TEXT
+        await self._refuse({"error": slip.problem, "tool": "execute"}, slip.cure)
 
     async def _report_empty_batch(self) -> None:
         dialect = self._dialect
@@ -414,7 +441,7 @@ class Cycle:
             if isinstance(exc, EmptyAnswerError) and self._runs_calls:
                 # The model is told, as of any answer that was not meant to end the turn.
                 chunks, self._closed = [], True
-                self._events.extend(self._parser.close())
+                self._events.extend(self._end_answer())
             else:
                 self._break_off(exc)
             return True
@@ -439,9 +466,21 @@ class Cycle:
             self._generation.conclude(arrived, _OPENINGS.get(self._dialect, ""))
         if self._parser.finished or self._generation.over:
             self._closed = True
-            self._events.extend(self._parser.close())
+            self._events.extend(self._end_answer())
             return True
         return bool(chunks)
+
+    def _end_answer(self) -> Sequence[Event]:
+        """Close the parser. A call that it reports as incomplete was cut off by the output limit, if that
+        ended the answer."""
+        if self._native is not None:
+            self._native.cut_off = self.cut_off
+            return self._parser.close()
+        events = self._parser.close()
+        for event in events if self.cut_off else ():
+            if event["type"] == "error" and "call" in event["payload"]:
+                event["payload"] |= {"error": CUT_CALL, "hint": IN_PARTS}
+        return events
 
     def _describe_endless(self) -> str:
         """The limit that the answer exceeds, in words; empty while it may continue."""
@@ -483,6 +522,8 @@ class Cycle:
             self._take_call(chunk)
         elif isinstance(chunk, ReasoningItem):
             self._events.append(chunk)
+        elif isinstance(chunk, CutOff):
+            self.cut_off = True
         elif isinstance(chunk, Notice | Retrying):
             self.meter.retried = self.meter.retried or isinstance(chunk, Retrying)
             await self._report(chunk)

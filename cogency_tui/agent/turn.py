@@ -29,6 +29,7 @@ from cogency_tui.protocol.events import (
     ReviewNote,
     UserEvent,
     error_event,
+    labelled_outcome,
     notice_event,
 )
 from cogency_tui.protocol.transcript import INTERRUPTED
@@ -52,6 +53,7 @@ BREAKS = 3
 _LAST = "Not run: this was the last step of the turn."
 _MALFORMED = "Not run because of another error in this answer."
 _BROKEN_OFF = "Not run: the turn failed before its block was complete."
+_MORE_OUTPUT = "Ask for the work in smaller parts, or raise the output token limit of the server."
 _GO_ON = (
     "The turn was cut short here, and the user continues it. What you wrote before it is saved; no call of "
     "an unfinished block ran. Continue from there."
@@ -170,16 +172,14 @@ class Turn:
                 await self._error(f"{cycle.failure}.", "Send a message to continue.")
                 return
             if cycle.answered:
+                if cycle.cut_off:
+                    await self._note("The output limit of the model cut this answer off.")
                 # Notices of this turn: there may be no other turn to show them.
                 await self._notices()
                 await self._end()
                 return
             if self._gives_up_after(cycle):
-                await self._error(
-                    f"Turn stopped: every call failed in {self._failures.total()} consecutive batches. "
-                    f"Last error: {self._last_failures()}.",
-                    "Check the last results, and send a message to continue.",
-                )
+                await self._error(*self._give_up(cycle))
                 return
         await self._error(
             f"Turn stopped after {most} step{'' if most == 1 else 's'} (the maximum).",
@@ -191,9 +191,21 @@ class Turn:
         if not cycle.failed:
             self._failures.clear()
             return False
-        kind = _DETAIL.sub("", cycle.slip)
+        kind = cycle.fault or _DETAIL.sub("", cycle.slip)
         self._failures[kind] += 1
         return self._failures[kind] >= FAILED_BATCHES or self._failures.total() >= MOST_FAILURES
+
+    def _give_up(self, cycle: Cycle) -> tuple[str, str]:
+        """The error that ends the turn after repeated failures, and its hint."""
+        count = self._failures.total()
+        if cycle.fault and len(self._failures) == 1:
+            hint = _MORE_OUTPUT if cycle.cut_off else "Try again, or choose another model."
+            return f"Turn stopped: {count} answers in a row were {cycle.fault}.", hint
+        what = "no call could be run" if cycle.malformed else "every call failed"
+        return (
+            f"Turn stopped: {what} in {count} steps in a row. Last error: {self._last_failures()}.",
+            "Check the last results, and send a message to continue.",
+        )
 
     def _follow_dialect(self) -> History:
         """The history in the dialect that the user's choice and the model require now."""
@@ -339,8 +351,8 @@ class Turn:
         await self._notices()
 
     def _last_failures(self) -> str:
-        """The tools and outcomes of the last results."""
-        failed = (f"{each['tool']}: {each['payload']['outcome']}" for each in self._recorder.failures)
+        """The outcomes of the last results, with the tools that were called."""
+        failed = (labelled_outcome(each, ": ") for each in self._recorder.failures)
         return "; ".join(dict.fromkeys(first_line(each).rstrip(".") for each in failed))
 
     async def _error(self, message: str, hint: str = "") -> None:

@@ -14,7 +14,7 @@ from cogency_tui.agent.permissions.gate import Answer, Question, Refusal
 from cogency_tui.cli.standard_streams import describe_args, print_json, print_text, talk
 from cogency_tui.cli.trust import print_unused
 from cogency_tui.errors import CogencyError, UsageError
-from cogency_tui.protocol.events import Event, describe_error, error_event, mark_of, outcome_shown
+from cogency_tui.protocol.events import Event, describe_error, error_event, labelled_outcome, mark_of
 from cogency_tui.protocol.transcript import as_tool_call, call_record
 from cogency_tui.providers.models import describe_ending
 from cogency_tui.redaction import Redactor
@@ -168,7 +168,7 @@ def _advice(refusal: Refusal) -> str:
     if refusal.enough:
         cure = f"Allow it with --permissions {refusal.enough}."
     else:
-        cure = "No permission mode allows it without asking: run it in a terminal to approve it."
+        cure = "No permission mode allows it without asking: start cogency-tui without run to approve it."
     return f"Not allowed: {one_line(refusal.summary)} ({refusal.reason}). {cure}"
 
 
@@ -201,7 +201,7 @@ def _print_event(event: Event) -> None:
     elif event["type"] == "result":
         payload = event["payload"]
         took = "" if payload["state"] == "declined" else f" ({event['duration'] * 1000:.0f} ms)"
-        talk(f"{mark_of(payload)} {event['tool']} {outcome_shown(payload)}{took}")
+        talk(f"{mark_of(payload)} {labelled_outcome(event, ' ')}{took}")
     elif event["type"] == "error":
         payload = event["payload"]
         mark = "◇" if payload.get("notice") else "⊘" if payload.get("declined") else "Error:"

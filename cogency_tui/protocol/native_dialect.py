@@ -9,7 +9,15 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from cogency_tui.protocol.event_emitter import CallReader, Clock, JsonError, NewId, OpenBlock
+from cogency_tui.protocol.event_emitter import (
+    CUT_CALL,
+    IN_PARTS,
+    CallReader,
+    Clock,
+    JsonError,
+    NewId,
+    OpenBlock,
+)
 from cogency_tui.protocol.events import CallEvent, Event, ResultEvent
 from cogency_tui.protocol.json_object import MAX_DEPTH
 from cogency_tui.protocol.messages import AnswerItems, CallPart, Message, Part, ResultPart, TextPart
@@ -40,6 +48,8 @@ class NativeParser(TagMachine):
         super().__init__(clock, new_id, _OPENING, "</think>")
         self.call_ids: dict[str, str] = {}
         """The provider's ids of calls, by ours."""
+        self.cut_off = False
+        """True if the output limit of the model has cut the answer off."""
         self._payload_limit = payload_limit
         self._calls: dict[int, _OpenCall | None] = {}
         """The calls by index, None where they are complete."""
@@ -84,8 +94,10 @@ class NativeParser(TagMachine):
 
     def _end(self) -> None:
         super()._end()
+        last = max(self._calls, default=None)
         for index, call in sorted(self._calls.items()):
             if call:
+                call.cut_off = self.cut_off and index == last
                 self._end_call(index, call)
         if self._calls:
             self._emitter.execute()
@@ -99,6 +111,8 @@ class _OpenCall:
         self.name = name or "call"
         self.problem = "" if name else "A call has no name"
         self.cure = _CURE if name else _NAMELESS
+        self.cut_off = False
+        """True if the answer was cut off, maybe amid this call."""
         self._reader = reader
         self._block = OpenBlock(limit, _before_arguments(self.name))
         reader.feed(_before_arguments(self.name), 0)
@@ -135,7 +149,7 @@ class _OpenCall:
     def complete(self) -> tuple[str | dict[str, Any], str] | None:
         """End the arguments. Return the content of the call, and its text where that differs; None where it
         is malformed."""
-        if self._block.is_empty:
+        if self._block.is_empty and not self.cut_off:
             self.feed("{}")
         self.problem = self.problem or self._problem_at_end()
         if self.problem:
@@ -153,11 +167,17 @@ class _OpenCall:
         try:
             self._reader.feed("}", 0)
         except JsonError:
-            return f"The arguments of {self.name} end too early, at {place}"
+            return self._early_end(place)
         if not self._reader.done:
-            return f"The arguments of {self.name} end too early, at {place}"
+            return self._early_end(place)
         others = self._reader.value.keys() - {"name", "args"}
         return f"The arguments of {self.name} are followed by other text" if others else ""
+
+    def _early_end(self, place: str) -> str:
+        if self.cut_off:
+            self.cure = IN_PARTS
+            return CUT_CALL
+        return f"The arguments of {self.name} end too early, at {place}"
 
 
 def _object_in(given: object) -> object:

@@ -104,6 +104,10 @@ class Usage(msgspec.Struct, frozen=True):
     tier: str = ""
 
 
+class CutOff(msgspec.Struct, frozen=True):
+    """The answer ends here because it reached the endpoint's limit of output tokens."""
+
+
 class Retrying(msgspec.Struct, frozen=True):
     """The endpoint failed before the first token and is asked again after `wait` seconds: the `attempt` of
     that number, of so many `attempts` in all."""
@@ -120,7 +124,7 @@ class Notice(msgspec.Struct, frozen=True):
     text: str
 
 
-Chunk: TypeAlias = TextDelta | ReasoningDelta | CallDelta | ReasoningItem | Usage | Retrying | Notice
+Chunk: TypeAlias = TextDelta | ReasoningDelta | CallDelta | ReasoningItem | Usage | CutOff | Retrying | Notice
 
 WRITTEN = (TextDelta, ReasoningDelta, CallDelta)
 """The chunks with which an answer has begun."""
