@@ -35,7 +35,13 @@ from cogency_tui.protocol.events import (
 )
 from cogency_tui.protocol.messages import AnswerItem
 from cogency_tui.protocol.native_dialect import NativeParser
-from cogency_tui.protocol.stray_calls import Slip, announced_slip, find_slip, native_slip
+from cogency_tui.protocol.stray_calls import (
+    Slip,
+    announced_slip,
+    find_slip,
+    native_slip,
+    text_call,
+)
 from cogency_tui.protocol.taint_sources import Sources
 from cogency_tui.protocol.transcript import as_tool_call, call_record
 from cogency_tui.providers.base import (
@@ -308,6 +314,8 @@ class Cycle:
             await self._refuse({"error": _FORGED.problem, "tool": "execute"}, _FORGED.cure)
         elif self._boundary and not calls:
             await self._report_empty_batch()
+        elif self._native is not None and self._boundary:
+            await self._report_text_call()
         elif self._boundary:
             await self._report_unread()
         elif ends and not calls and (slip := await self._slip()):
@@ -334,6 +342,14 @@ class Cycle:
         result["payload"]["raw"] = _EMPTY_RAW[dialect]
         result["cycle"] = self._id
         await self.result(result)
+
+    async def _report_text_call(self) -> None:
+        """Report a call in the text beside native calls, with the results of these."""
+        if slip := text_call(self._all_units(), self._tools):
+            self._leaked = slip.leaked
+            self._malformed_calls += 1
+            problem = f"{slip.problem}\n{slip.cure}"
+            await self.result(brief_result(new_id(), "execute", problem, self._clock(), "failed"))
 
     async def _report_unread(self) -> None:
         """Report a second batch, if the text after the first began one before the response was closed."""

@@ -35,7 +35,11 @@ from cogency_tui.protocol.transcript import (
 
 _OPENING = ("<think>",)
 _LONGEST_NAME = 64
-_CURE = "Make this call again, with its arguments as one strict JSON object; it held back no other call."
+_CURE = (
+    "Make this call again, with its arguments as one strict JSON object; the other calls were not affected."
+)
+_NO_FENCE = "Make this call again without the fence: its arguments are the JSON object alone."
+_ONE_OBJECT = "Make this call again, with nothing after its arguments; another call is a call of its own."
 _NAMELESS = "Make this call again, with the name of a tool."
 
 
@@ -139,12 +143,25 @@ class _OpenCall:
             read = self._reader.feed(text, 0)
         except JsonError as exc:
             self._block.advance(text, 0, exc.index)
-            self.problem = f"Invalid JSON in the arguments of {self.name} at {self._block.place()}: {exc}"
+            self._describe(exc, text[exc.index : exc.index + 1])
             return exc.index
         self._block.advance(text, 0, read)
         if self._reader.done:
-            self.problem = f"The arguments of {self.name} are followed by other text"
+            self._report_more_text()
         return read
+
+    def _describe(self, error: JsonError, found: str) -> None:
+        """Report invalid JSON: the character `found`, or text before it, is wrong."""
+        if "args" in self._reader.value:
+            self._report_more_text()
+        elif found == "`" and self._block.is_empty:
+            self.problem, self.cure = f"The arguments of {self.name} are in a Markdown fence", _NO_FENCE
+        else:
+            self.problem = f"Invalid JSON in the arguments of {self.name} at {self._block.place()}: {error}"
+
+    def _report_more_text(self) -> None:
+        self.problem = f"There is text after the arguments of {self.name}, at {self._block.place()}"
+        self.cure = _ONE_OBJECT
 
     def complete(self) -> tuple[str | dict[str, Any], str] | None:
         """End the arguments. Return the content of the call, and its text where that differs; None where it
@@ -171,7 +188,9 @@ class _OpenCall:
         if not self._reader.done:
             return self._early_end(place)
         others = self._reader.value.keys() - {"name", "args"}
-        return f"The arguments of {self.name} are followed by other text" if others else ""
+        if others:
+            self._report_more_text()
+        return self.problem
 
     def _early_end(self, place: str) -> str:
         if self.cut_off:
@@ -182,7 +201,7 @@ class _OpenCall:
 
 def _object_in(given: object) -> object:
     """Return the arguments that a model meant: it may encode them twice, or write null for none."""
-    if given is None:
+    if given is None or given == []:
         return {}
     if not isinstance(given, str):
         return given

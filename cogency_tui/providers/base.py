@@ -60,7 +60,7 @@ class ReasoningDelta(msgspec.Struct, frozen=True):
 class CallDelta(msgspec.Struct, frozen=True):
     """A piece of a native call, the one with this `index` in its answer.
 
-    The first piece of a call has its `name`, and its `id`, unless the endpoint gives none. `arguments` is the
+    The first piece of a call has its `name` and its `id`, unless the endpoint gives none. `arguments` is the
     next piece of the JSON text of its arguments. `complete` marks the last piece, where the endpoint does;
     otherwise a call is complete with the answer.
     """

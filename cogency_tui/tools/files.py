@@ -3,8 +3,9 @@
 Invariant: a result states whatever it leaves out, and how to get it.
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 
@@ -44,6 +45,24 @@ _DIRECTORY_SPELLINGS: dict[str, str] = dict.fromkeys(
 )
 
 
+def _range_read(value: Any, _given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Read `view_range`: the first line and the last one, -1 for that of the file."""
+    match value:
+        case [int(first), -1] if first >= 1:
+            return {"start": first}
+        case [int(first), int(last)] if 1 <= first <= last:
+            return {"start": first, "lines": last - first + 1}
+        case _:
+            return {}
+
+
+def _end_read(value: Any, given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Read `end_line`: the last line."""
+    first, last = given.get("start", 1), int(value) if str(value).isdecimal() else 0
+    first = int(first) if str(first).isdecimal() else 0
+    return {"lines": last - first + 1} if 1 <= first <= last else {}
+
+
 class ReadArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     file: File
     start: Annotated[int, msgspec.Meta(ge=1, description="first line to show")] = 1
@@ -64,6 +83,7 @@ class Read:
     aliases = Aliases(
         Spellings(
             {**FILE_SPELLINGS, "offset": "start", "start_line": "start", "limit": "lines"},
+            read={"view_range": _range_read, "end_line": _end_read},
             instead={
                 "end_line": "use lines for the number of lines",
                 "view_range": "use start for the first line, lines for the number of lines",
