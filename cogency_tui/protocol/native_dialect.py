@@ -1,7 +1,8 @@
 """The native dialect: the vendor's own tool calls beside plain text, without markers.
 
 Calls arrive in pieces apart from the text, each with the JSON text of its arguments; they run when the answer
-has ended. The only tag in the text is `<think>…</think>`: servers of open models leave it there.
+has ended. The only tag in the text is `<think>…</think>` at the start of a line, where servers of open models
+leave it. Within a line it is a mention.
 """
 
 import json
@@ -34,6 +35,7 @@ from cogency_tui.protocol.transcript import (
 )
 
 _OPENING = ("<think>",)
+_TAG_AT_START = re.compile(r"^[^\S\n]*<think>", re.MULTILINE)
 _LONGEST_NAME = 64
 _CURE = (
     "Make this call again, with its arguments as one strict JSON object; the other calls were not affected."
@@ -71,7 +73,10 @@ class NativeParser(TagMachine):
         return self._emitter.take()
 
     def _open(self, marker: str) -> None:
-        self._begin_thought("</think>")
+        if self._within_line:
+            self._emitter.text(marker)
+        else:
+            self._begin_thought("</think>")
 
     def _begin_call(self, index: int, id: str, name: str) -> None:
         TagMachine._end(self)
@@ -243,7 +248,8 @@ class NativeWriter:
             content = record["content"]
             text = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
             if answered.call is None and not _is_native(answered.result):
-                others.append(_text(f"[engine] {text}"))
+                note = _text(f"[engine] {text}")
+                others += [note] if note not in others else []
             else:
                 parts.append(_result(answered, items, text))
         images = [part for answered in results for part in image_parts(answered.result["payload"])]
@@ -256,14 +262,19 @@ class NativeWriter:
         elif event["type"] == "think" and not is_summary(event):
             yield _text(f"<think>{event['content'].replace('</think>', f'<{JOINER}/think>')}</think>")
         elif event["type"] == "respond":
-            yield _text(shield(event["content"], _OPENING, last=True))
+            yield _text(_shielded(event["content"]))
         elif event["type"] == "result":
             raw = event["payload"].get("raw", "")
             if _is_native(event):
                 arguments = raw.removeprefix(_before_arguments(event["tool"]))
                 yield _call(items.call_id(event["id"]), event["tool"], arguments)
             elif raw:
-                yield _text(shield(raw, _OPENING, last=True))
+                yield _text(_shielded(raw))
+
+
+def _shielded(content: str) -> str:
+    """Keep a tag in answer text from opening a thought."""
+    return shield(content, _OPENING, last=True) if _TAG_AT_START.search(content) else content
 
 
 def _append(parts: list[Part], part: Part) -> None:

@@ -28,7 +28,7 @@ from cogency_tui.tools.shell.files_outside_project import is_own_temporary, is_p
 from cogency_tui.tools.worker_threads import in_thread
 from cogency_tui.workspace import diff
 from cogency_tui.workspace.paths import Location
-from cogency_tui.workspace.protected_names import unusual
+from cogency_tui.workspace.protected_names import shown, unusual
 from cogency_tui.workspace.text_files import Text, decode, lines_of
 
 DEFAULT_LINES = 2000
@@ -179,6 +179,16 @@ class List:
         return Outcome(f"{count:,} entr{'y' if count == 1 else 'ies'}", listing.text)
 
 
+def _refuse_misplaced(path: str, location: Location, context: ToolContext) -> None:
+    """Refuse an absolute path at which there is nothing, if the project has a file of this name."""
+    inside = path.lstrip("/")
+    if location.inside or ".." in inside or location.path.exists():
+        return
+    if not (context.workspace.root / inside).exists():
+        return
+    raise WorkspaceError(f"{location.relative}: there is no such file.", f"Did you mean {shown(inside)}?")
+
+
 def read_intent(path: str, verb: str, context: ToolContext) -> Intent:
     """Describe a call that only reads. Blocks.
 
@@ -186,6 +196,7 @@ def read_intent(path: str, verb: str, context: ToolContext) -> Intent:
         WorkspaceError: it may not be read.
     """
     location = context.locate(path)
+    _refuse_misplaced(path, location, context)
     guard = unusual(str(location.path))
     public = is_public(location.path, "ls" if verb == "List" else "")
     temporary = not location.inside and is_own_temporary(location.path, context.workspace.root)

@@ -178,3 +178,41 @@ async def test_arguments_that_are_not_understood_name_the_cure(
     stage: Stage, name: str, arguments: str, says: str
 ) -> None:
     assert says in (await stage.call(name, arguments)).reported
+
+
+async def test_an_answer_of_reasoning_alone_is_no_empty_message(stage: Stage) -> None:
+    thought = Answer("", reasoning="I should look.")
+    played = await stage.play(thought, thought)
+    assert all(each["content"] for messages in played.requests for each in messages)
+    # The reports of both are the same, and are one.
+    assert str(played.requests[2][-1]["content"]).count("You wrote only a thought") == 1
+
+
+MENTION = "Put it between <think> and </think>, then go on."
+
+
+async def test_a_tag_that_is_mentioned_within_a_line_opens_no_thought(stage: Stage) -> None:
+    played = await stage.play(Answer(MENTION, READ))
+    assert [each["content"] for each in played.events if each["type"] == "respond"] == [MENTION, "Done."]
+    assert played.requests[1][2]["content"] == MENTION
+
+
+async def test_a_tag_at_the_start_of_a_line_opens_a_thought(stage: Stage) -> None:
+    played = await stage.play(Answer("<think>Hm.</think>\nI look.\n  <think>So.</think>", READ))
+    assert [each["content"] for each in played.events if each["type"] == "think"] == ["Hm.", "So."]
+
+
+async def test_a_file_that_is_in_the_project_is_suggested(stage: Stage) -> None:
+    played = await stage.call("read", '{"file": "/ten.txt"}')
+    assert "/ten.txt: there is no such file. Did you mean ten.txt?" in " ".join(played.reported.split())
+
+
+async def test_a_refusal_outside_names_what_is_allowed_in_the_temporary_directory(stage: Stage) -> None:
+    played = await stage.call("write", '{"file": "/tmp/x/none.txt", "content": "x"}')
+    assert "shell commands with files of their own in /tmp" in played.reported
+    assert "shell may use files of its own in /tmp" in str(played.requests[0])
+
+
+async def test_files_that_are_known_only_at_run_time_are_to_be_named(stage: Stage) -> None:
+    played = await stage.call("shell", json.dumps({"command": "wc -l < $(cat names.txt)"}))
+    assert "Name the files in the command." in played.reported
