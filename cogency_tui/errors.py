@@ -34,6 +34,11 @@ A message names the problem and its place; `hint` is the next step, and may be e
 """
 
 
+def sentence(text: str) -> str:
+    """Return the text with a full stop, if it has no end."""
+    return text if not text or text.endswith((".", "!", "?", "…")) else f"{text}."
+
+
 class CogencyError(Exception):
     """Base of all errors that the program reports by itself.
 
@@ -48,9 +53,14 @@ class CogencyError(Exception):
         self.hint = hint
 
     @property
+    def sentence(self) -> str:
+        """The message with its full stop."""
+        return sentence(str(self))
+
+    @property
     def advice(self) -> str:
         """The message with its next step, in one line."""
-        return f"{self} {self.hint}".strip()
+        return f"{self.sentence} {self.hint}".strip() if self.hint else str(self)
 
 
 class UserFacingError(CogencyError):

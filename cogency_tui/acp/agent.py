@@ -196,6 +196,7 @@ class EditorAgent:
                 where = f" in {cwd}" if known is None else f": it is for {known.project}"
                 message = " ".join([f"Unknown session{where}.", *store.new_notices()])
                 raise acp.RequestError.invalid_params({"sessionId": message})
+            await agent.resume_choices(id)
 
         return await self._open(id, await self._agent(cwd, servers), check)
 

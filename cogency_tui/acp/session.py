@@ -1,6 +1,8 @@
 """One session of an editor: a conversation, its agent, and its permission questions."""
 
+import asyncio
 import logging
+from collections.abc import Callable
 from contextlib import aclosing
 from time import time
 from typing import Literal
@@ -38,7 +40,10 @@ class AcpSession:
         self.agent = agent
         self._editor = editor
         self._updates = Updates(agent.project)
-        self._cancelled = False
+        self._working = asyncio.Lock()
+        self._waiting = 0
+        """Prompts that wait for the turn before theirs."""
+        self._cancellations = 0
         agent.ask = self._ask
 
     @property
@@ -78,20 +83,33 @@ class AcpSession:
         await store.acknowledge()
 
     async def prompt(self, text: str) -> StopReason:
-        """Run a turn, and send the editor its updates; return why it ended.
+        """Run a turn, and send the editor its updates; return why it ended. A turn that is running ends at
+        its next step, and this one continues its work.
 
         Raises:
             RequestError: it ended with an error.
         """
-        self._cancelled = False
+        before = self._cancellations
+        self._waiting += 1
+        try:
+            await self._working.acquire()
+        finally:
+            self._waiting -= 1
+        try:
+            return await self._turn(text, lambda: self._cancellations != before)
+        finally:
+            self._working.release()
+
+    async def _turn(self, text: str, is_cancelled: Callable[[], bool]) -> StopReason:
         changes = Changes(await self.agent.store(), self.agent.project)
         await changes.begin()
-        if self._cancelled:
+        if is_cancelled():
             # There was no turn yet that could have been interrupted.
             return "cancelled"
         stop: StopReason = "end_turn"
         failure = ""
-        async with aclosing(self.agent.stream(text, conversation_id=self.id, chunks=True)) as events:
+        stream = self.agent.stream(text, conversation_id=self.id, message_waits=lambda: self._waiting > 0)
+        async with aclosing(stream) as events:
             async for event in events:
                 diffs = []
                 if event["type"] == "user":
@@ -115,8 +133,8 @@ class AcpSession:
         return stop
 
     def cancel(self) -> None:
-        """Stop the running turn."""
-        self._cancelled = True
+        """Stop the running turn, and those that wait for it."""
+        self._cancellations += 1
         self.agent.interrupt(self.id)
 
     async def close(self) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from cogency_tui.agent.conversation_runner import Conversations
+from cogency_tui.agent.conversation_runner import Conversations, choice_of, effort_of, store_choices
 from cogency_tui.agent.store_fallback import StoreOpener
 from cogency_tui.child_environment import withhold_from_children, without_secrets
 from cogency_tui.config.layers import Configured, Layer, configure, load_settings
@@ -52,11 +52,15 @@ if TYPE_CHECKING:
     from cogency_tui.agent.timeline.timeline import Timeline
     from cogency_tui.protocol.events import CompactionFigures, Event
     from cogency_tui.providers.models import Prices
-    from cogency_tui.store.store import Store
+    from cogency_tui.store.store import Store, StoredConversation
     from cogency_tui.tools.base import Tool
     from cogency_tui.tools.function import Function
     from cogency_tui.tools.mcp.servers import Servers
     from cogency_tui.tools.shell.background import Background
+
+
+def _nothing_waits() -> bool:
+    return False
 
 
 class Agent:
@@ -85,6 +89,7 @@ class Agent:
         mode: Mode | None = None,
         dialect: DialectChoice | None = None,
         effort: EffortChoice | None = None,
+        service_tier: str | None = None,
         permissions: Permissions | None = None,
         max_iterations: int | None = None,
         max_cost: float | None = None,
@@ -103,6 +108,7 @@ class Agent:
             "mode": mode,
             "dialect": dialect,
             "effort": effort,
+            "service_tier": service_tier,
             "permissions": permissions,
             "max_iterations": max_iterations,
             "budget.turn.hard": max_cost,
@@ -124,6 +130,9 @@ class Agent:
         """If set, conversations are named in the background, and this is called with the id and the title."""
         self.progressed: Callable[[str], None] | None = None
         """If set, it is called with the id of a sub-agent's conversation when new events of it are stored."""
+        self._model_given = llm is not None or model is not None
+        self.model_chosen = self._model_given and (llm is None or isinstance(llm, str))
+        """True if the user has chosen the model, here or by a flag."""
         if llm is None or isinstance(llm, str):
             self.provider: Provider = create_provider(self.settings, environment)
         else:
@@ -241,7 +250,7 @@ class Agent:
             case "permissions":
                 self.permissions = self.settings.permissions
             case "dialect":
-                self.dialect = self.settings.dialect if self._flags["dialect"] else None
+                self.dialect = self.settings.dialect
             case _:
                 pass
 
@@ -328,33 +337,58 @@ class Agent:
         self._conversations.interrupt(conversation_id)
 
     async def stream(
-        self, query: str, *, conversation_id: str | None = None, chunks: bool = True, typed: str = ""
+        self,
+        query: str,
+        *,
+        conversation_id: str | None = None,
+        chunks: bool = True,
+        typed: str = "",
+        message_waits: Callable[[], bool] = _nothing_waits,
     ) -> AsyncGenerator["Event", None]:
         """The events of one turn in `conversation_id`, or in a new conversation; with `chunks`, text as
         deltas.
 
         `typed` is the part of the query that the user typed: the profile learns from nothing else.
 
+        `message_waits` steers: it is asked between two requests, when every call has its result. If it
+        returns True the turn ends there, and the next one, with the message that waits, continues the work:
+        its first request has the results and the message. The messages stay with the caller, so that each is
+        sent once, whenever it comes.
+
         Raises:
             StoreError: the store cannot be opened.
             UsageError: a turn is already running in this conversation.
         """
-        work = partial(self._conversations.turn, query, chunks=chunks, typed=typed)
+        turn = self._conversations.turn
+        work = partial(turn, query, chunks=chunks, typed=typed, message_waits=message_waits)
         async with aclosing(self._conversations.events(conversation_id, work, self)) as events:
             async for event in events:
                 yield event
 
     async def run_turn(
-        self, query: str, queue: "EventQueue", *, conversation_id: str, typed: str = ""
+        self,
+        query: str,
+        queue: "EventQueue",
+        *,
+        conversation_id: str,
+        typed: str = "",
+        message_waits: Callable[[], bool] = _nothing_waits,
     ) -> None:
         """Run one turn as `stream` does, for a consumer that takes the events from `queue` itself."""
-        work = partial(self._conversations.turn, query, chunks=True, typed=typed)
+        turn = self._conversations.turn
+        work = partial(turn, query, chunks=True, typed=typed, message_waits=message_waits)
         await self._conversations.run(conversation_id, work, queue, self)
 
-    async def retry_turn(self, queue: "EventQueue", *, conversation_id: str) -> None:
-        """Continue the last turn of a conversation, which failed or was interrupted, from what is stored of
-        it: as `run_turn`, without another message."""
-        work = partial(self._conversations.turn, None, chunks=True)
+    async def retry_turn(
+        self,
+        queue: "EventQueue",
+        *,
+        conversation_id: str,
+        message_waits: Callable[[], bool] = _nothing_waits,
+    ) -> None:
+        """Continue the last turn of a conversation, which failed, was interrupted or ended for a message
+        that does not come, from what is stored of it: as `run_turn`, without another message."""
+        work = partial(self._conversations.turn, None, chunks=True, message_waits=message_waits)
         await self._conversations.run(conversation_id, work, queue, self)
 
     async def run_command(self, command: str, queue: "EventQueue", *, conversation_id: str) -> None:
@@ -378,6 +412,61 @@ class Agent:
         # choose it again.
         self._conversations.adopt(self.provider)
         self.provider = self._conversations.named(provider, model)
+        self.model_chosen = True
+
+    @property
+    def chosen_effort(self) -> str:
+        """The effort that the user has chosen, here or by a flag; empty where it is the configured one."""
+        is_configured = self.effort == self.settings.effort and self._flags["effort"] is None
+        return "" if is_configured else self.effort
+
+    def refuses(self, effort: EffortChoice) -> bool:
+        """Return whether the model has refused this effort, and is asked without it."""
+        engine = self._conversations.engine
+        return engine is not None and engine.refuses(self.provider, effort)
+
+    async def store_choices(self, conversation_id: str) -> None:
+        """Store the model, effort and dialect with a conversation, if it has begun: they come back with it.
+
+        Raises:
+            StoreError: they cannot be stored.
+        """
+        store = await self.store()
+        if record := await store.conversation(conversation_id):
+            await store_choices(store, record, self)
+
+    async def resume_choices(self, conversation_id: str) -> str:
+        """Return to the model, effort and dialect that the user chose in a conversation, and otherwise to the
+        configured ones; those given by flags remain. Return a notice if the model can no longer be used.
+
+        Raises:
+            StoreError: the conversation cannot be read.
+        """
+        record = await (await self.store()).conversation(conversation_id)
+        if record is None:
+            return ""
+        if self._flags["effort"] is None:
+            self.effort = effort_of(record) or self.settings.effort
+        if self._flags["dialect"] is None:
+            choice = choice_of(record)
+            self.dialect = None if choice == self.settings.dialect else choice
+        return await self._resume_model(record)
+
+    async def _resume_model(self, record: "StoredConversation") -> str:
+        # A conversation that came from a file does not decide where the project is sent.
+        chosen = record.model_chosen and not record.imported
+        if self._model_given or not (chosen or self.model_chosen):
+            return ""
+        if not chosen:
+            await self.choose_model(self.settings.provider, self.settings.model)
+            self.model_chosen = False
+            return ""
+        try:
+            await self.choose_model(record.provider, record.model)
+        except ConfigError:
+            now = f"{self.provider.name}/{self.provider.model}"
+            return f"{record.provider}/{record.model} is no longer configured. Continuing with {now}."
+        return ""
 
     def prices(self, provider: str, model: str) -> "Prices | None":
         """The prices of a model; None where they are unknown, or the provider is no longer configured."""

@@ -8,6 +8,7 @@ from cogency_tui.errors import ProviderProtocolError
 from cogency_tui.protocol.events import Measure, Purpose
 from cogency_tui.protocol.messages import Message
 from cogency_tui.providers.base import PLAIN, Options, Provider, TextDelta, Usage
+from cogency_tui.providers.efforts import can_skip_reasoning
 from cogency_tui.store.store import Store
 
 
@@ -29,7 +30,7 @@ async def ask_once(
     pieces: list[str] = []
     usage: Usage | None = None
     # Such a task needs no thought. An unknown model may refuse the parameter.
-    options = Options(effort="none") if provider.facts.efforts else PLAIN
+    options = Options(effort="none") if can_skip_reasoning(provider.facts) else PLAIN
     async with aclosing(provider.stream(messages, options)) as chunks:
         async for chunk in chunks:
             if isinstance(chunk, TextDelta):

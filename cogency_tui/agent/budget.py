@@ -36,12 +36,14 @@ class Forecast:
     def __init__(self) -> None:
         self._cached = 0.0
         self._output = ANSWER
+        self._tier = ""
 
     def observe(self, step: Measure) -> None:
         """Record the figures of a request."""
         billed = step.get("billed_input", step.get("input", 0))
         self._cached = min(1.0, step.get("cached", 0) / billed) if billed else 0.0
         self._output = max(1, step.get("output", 0)) if step.get("output") else self._output
+        self._tier = step.get("tier", "")
 
     def expect(self, provider: Provider, tokens: int) -> Spent:
         """The estimate for a request with `tokens` of input: in USD if the price is known, else in tokens."""
@@ -49,7 +51,7 @@ class Forecast:
         if prices is None:
             return Spent(0.0, tokens + self._output)
         cached = round(tokens * self._cached)
-        cost = prices.cost(input=tokens, cached=cached, cache_written=0, output=self._output)
+        cost = prices.cost(input=tokens, cached=cached, cache_written=0, output=self._output, tier=self._tier)
         return Spent(cost, 0)
 
 

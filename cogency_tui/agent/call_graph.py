@@ -37,9 +37,9 @@ class Job:
     `scope` are the results that had a name when it was written, `names` those of them that its arguments use;
     `problem` is why it cannot run, `refused` why permissions forbid it: `declined` are the user's words for
     that, if it was they who did, `mode` is the permission mode, if it was that. `malformed` marks an action
-    that could not be parsed. `begun`: its tool was started. `sources` are those of what it read. `kind` is
-    that of its tool, if known; `decided`: it may run, or may not; `asks`: the user is asked about it, None
-    while that is not known.
+    that could not be parsed. `begun`: its tool was started. `sources` are those of what it read, and `note`
+    tells the model what follows from these. `kind` is that of its tool, if known; `decided`: it may run, or
+    may not; `asks`: the user is asked about it, None while that is not known.
     """
 
     call: CallEvent
@@ -58,6 +58,7 @@ class Job:
     in_turn: bool = True
     value: Any = None
     sources: Sources = field(default_factory=Sources)
+    note: str = ""
     begun: bool = False
     kind: ToolKind | None = None
     decided: bool = False

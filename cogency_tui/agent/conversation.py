@@ -31,6 +31,7 @@ from cogency_tui.agent.profile.profile import ProfileText
 from cogency_tui.agent.project.instructions import Instructions, read_instructions
 from cogency_tui.agent.project.settings import Delegates
 from cogency_tui.agent.prompt import ACTION_TYPES, system_parts
+from cogency_tui.agent.prompt_cache import CacheWatch
 from cogency_tui.agent.request_messages import MessageLog
 from cogency_tui.agent.scheduler import Preview, Scheduler
 from cogency_tui.config.schema import DialectChoice, EffortChoice, Mode, Settings
@@ -104,8 +105,12 @@ class Conversation:
         self.registry = assemble(self)
         self.busy = False
         """True if work is running or about to."""
+        self.was_steered = False
+        """True if the last turn ended between two requests, for a message that follows."""
         self._interrupted = False
         self._work: Work | None = None
+        self.pauses: tuple[float, ...] = ()
+        """The last pauses between a turn and the next, in seconds."""
         self.pending_notices: list[str] = []
         """Notices for the user about the next turn."""
         self.instructions = Instructions()
@@ -124,6 +129,7 @@ class Conversation:
         self.calibration = Calibration()
         self._log = MessageLog()
         self._last_answers = LastAnswers()
+        self.cache_watch = CacheWatch()
         self._channel: Channel | None = None
         self._channel_key: tuple[Mode, Provider] | None = None
         self._settling: asyncio.Task[None] | None = None
@@ -147,7 +153,11 @@ class Conversation:
         """The options of its next request, but for the tools."""
         effort = self.choices.effort()
         return Options(
-            effort=None if effort == "auto" else effort, conversation=self.id, report_rest=self._record_rest
+            effort=None if effort == "auto" else effort,
+            conversation=self.id,
+            tier=self.settings.service_tier,
+            pauses=self.pauses,
+            report_rest=self._record_rest,
         )
 
     def _record_rest(self, usage: Usage) -> None:

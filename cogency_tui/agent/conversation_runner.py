@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from cogency_tui.config.schema import DIALECT_CHOICES, DialectChoice, Settings, config_directory
+from cogency_tui.config.schema import (
+    DIALECT_CHOICES,
+    EFFORT_CHOICES,
+    DialectChoice,
+    EffortChoice,
+    Settings,
+    config_directory,
+)
 from cogency_tui.errors import CogencyError, StoreError
 from cogency_tui.providers.base import Provider
 from cogency_tui.providers.configured_providers import create_provider, host_of, secrets
@@ -43,6 +50,31 @@ _RESTORED = "This conversation was in the trash, and is restored."
 def choice_of(record: "StoredConversation") -> DialectChoice | None:
     """The choice of dialect that is stored with a conversation."""
     return next((choice for choice in DIALECT_CHOICES if choice == record.dialect), None)
+
+
+def effort_of(record: "StoredConversation") -> EffortChoice | None:
+    """The effort that the user chose in a conversation; None if they chose none."""
+    return next((choice for choice in EFFORT_CHOICES if choice == record.effort), None)
+
+
+async def store_choices(store: "Store", record: "StoredConversation", agent: "Agent") -> None:
+    """Store the model, effort and dialect of `agent` with a conversation, where they are others.
+
+    Raises:
+        StoreError: they cannot be stored.
+    """
+    dialect = agent.dialect or choice_of(record) or agent.settings.dialect
+    model = (agent.provider.name, agent.provider.model)
+    now = (dialect, *model, agent.chosen_effort, agent.model_chosen)
+    if now != (record.dialect, record.provider, record.model, record.effort, record.model_chosen):
+        await store.set_settings(
+            record.id,
+            dialect=dialect,
+            provider=model[0],
+            model=model[1],
+            effort=agent.chosen_effort,
+            model_chosen=agent.model_chosen,
+        )
 
 
 class Conversations:
@@ -208,9 +240,10 @@ class Conversations:
         *,
         chunks: bool,
         typed: str = "",
+        message_waits: Callable[[], bool],
     ) -> None:
         """Run a turn on the user's query, of which the user typed `typed`; or continue one that was
-        cut short."""
+        cut short. `message_waits` as for `Turn`."""
         from cogency_tui.agent.recorder import Recorder
         from cogency_tui.agent.turn import Turn
 
@@ -225,7 +258,8 @@ class Conversations:
             await asyncio.to_thread(self._agent_of(conversation.id).follow_project)
         if self.held and self._warming is None:
             self._warming = asyncio.create_task(self._warm())
-        turn = Turn(conversation, store, Recorder(store, conversation.id, queue, chunks=chunks))
+        recorder = Recorder(store, conversation.id, queue, chunks=chunks)
+        turn = Turn(conversation, store, recorder, message_waits=message_waits)
         await turn.run(query, queue.close, lambda: self._reviewed(conversation.id))
         with suppress(CogencyError):
             # The turn has ended; a failure here is retried with the next one.
@@ -325,7 +359,7 @@ class Conversations:
         await conversation.begin(store)
 
     async def _note_choices(self, store: "Store", conversation: "Conversation") -> None:
-        """Store the conversation's model and dialect, or their change."""
+        """Store the conversation's model, effort and dialect, or their change."""
         from cogency_tui.workspace.git.branch import branch_of
 
         agent, id = self._agent_of(conversation.id), conversation.id
@@ -339,14 +373,14 @@ class Conversations:
                 provider=name,
                 model=model,
                 branch=await asyncio.to_thread(branch_of, agent.project),
+                effort=agent.chosen_effort,
+                model_chosen=agent.model_chosen,
             )
             return
         await store.recover(id)
         await self.settle()
         conversation.own_dialect = choice_of(known)
-        dialect = conversation.dialect_choice
-        if (known.dialect, known.provider, known.model) != (dialect, name, model):
-            await store.set_settings(id, dialect=dialect, provider=name, model=model)
+        await store_choices(store, known, agent)
 
     async def frame(self, record: "StoredConversation", summary: "Summary | None") -> "Frame":
         """The frame that a request would put around the events of a conversation now; nothing is changed.

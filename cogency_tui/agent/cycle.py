@@ -18,7 +18,7 @@ from cogency_tui.agent.model_channels import Channel
 from cogency_tui.agent.output_variables import StreamedText
 from cogency_tui.agent.recorder import Recorder
 from cogency_tui.agent.scheduler import Preview, Scheduler
-from cogency_tui.errors import EmptyAnswerError, ProviderError, ProviderProtocolError
+from cogency_tui.errors import EmptyAnswerError, ProviderError, ProviderProtocolError, sentence
 from cogency_tui.protocol import Dialect, create_parser
 from cogency_tui.protocol.accumulator import Accumulator
 from cogency_tui.protocol.dialects import new_id
@@ -48,6 +48,7 @@ from cogency_tui.providers.base import (
     CallDelta,
     Chunk,
     CutOff,
+    EffortRefused,
     Notice,
     ReasoningDelta,
     ReasoningItem,
@@ -71,11 +72,15 @@ _WRITE_AGAIN: dict[Dialect, str] = {
     "action": "Write this action again, as one JSON object with name and parameters between its tags.",
     "native": "Make this call again, with its arguments as one JSON object.",
 }
-_EMPTY: dict[Dialect, str] = {
-    "xml": "The batch was empty: its array holds no call, so nothing ran",
-    "delimiter": "The batch was empty: no line before §execute could be read as a §call:, so nothing ran",
-    "action": "",
-    "native": "",
+_EMPTY: dict[Dialect, Slip] = {
+    "xml": Slip(
+        "The <execute> block holds no call, so nothing ran.",
+        "Write the calls into its array; if you are done, answer without a block.",
+    ),
+    "delimiter": Slip(
+        "No line before §execute could be read as a §call:, so nothing ran.",
+        "Write each call on a line of its own; if you are done, answer without §execute.",
+    ),
 }
 _EMPTY_RAW: dict[Dialect, str] = {
     "xml": "<execute>[]</execute>",
@@ -94,15 +99,12 @@ _WRITE_NEXT = "Write them in your next answer, if they are still right after the
 
 _FORGED = Slip(
     "You wrote results yourself. They were discarded: only the engine reports results.",
-    "Your conclusions from them are unverified: correct them. To get results, write calls and stop.",
+    "Your conclusions from them are unverified: correct them. To get results, write calls and stop. "
+    "To mention the tag, put it in backticks.",
 )
-_CUT_BY_END = Slip(
-    "Your answer was cut at <end>, which ends the turn anywhere outside backticks.",
-    "Write the answer again, with the tag in backticks.",
-)
-_UNCLOSED = Slip(
-    "Your answer ends in an unclosed thought, whose text is not shown to the user.",
-    "Write the whole answer again, outside the thought; to mention the tag, put it in backticks.",
+_FORGED_BESIDE_CALLS = (
+    "The results that you wrote yourself were discarded: only the engine reports results.\n"
+    "Correct what you concluded from them."
 )
 _CUT_TEXT = Slip(
     "Your answer reached the output limit of the model and was cut off here.",
@@ -112,6 +114,12 @@ _CUT_THOUGHT = Slip(
     "Your answer reached the output limit of the model before it had a call or text for the user.",
     "Think less, and write the next call or the answer.",
 )
+_FORGED_OPENINGS: dict[Dialect, str] = {"xml": "<results>", "action": "<results>", "delimiter": "[SYSTEM:"}
+_ENDS: dict[Dialect, str] = {
+    "xml": "<end>, which ends the turn anywhere outside backticks",
+    "delimiter": "§end, which ends the turn at the start of any line",
+}
+_WRITE_END_AGAIN = "Write the answer again; to mention the mark, put it in backticks."
 _UNFINISHED = "Not run: the call is incomplete."
 _BROKEN_OFF = "Not run: the connection was lost before the block was complete. Write it again."
 _TOO_MANY_CALLS = (
@@ -163,6 +171,7 @@ class Cycle:
         self._runs_calls = runs_calls
         self._patience = max(PATIENCE, settings.first_byte_timeout, settings.idle_timeout)
         self._provider = conversation.provider()
+        self._engine = conversation.engine
         self._recorder = recorder
         self._clock = clock
         self._news = asyncio.Event()
@@ -216,7 +225,8 @@ class Cycle:
     def facts(self) -> Measure:
         """What was asked of the model beside the messages, and what went wrong with its calls."""
         facts: Measure = {"dialect": self._dialect}
-        if effort := self._prepared.options.effort:
+        effort = self._prepared.options.effort
+        if effort and not self._engine.refuses(self._provider, effort):
             facts["effort"] = effort
         if self._malformed_calls:
             facts["malformed"] = self._malformed_calls
@@ -310,9 +320,12 @@ class Cycle:
         ends, calls = self.answered, bool(self._outcomes)
         if self.cut_off and ends:
             await self._report_cut()
-        elif self._parser.forged and ends:
-            await self._refuse({"error": _FORGED.problem, "tool": "execute"}, _FORGED.cure)
-        elif self._boundary and not calls:
+            return
+        if self._parser.forged and ends:
+            slip = self._slip_of_forged_results()
+            await self._refuse({"error": slip.problem, "tool": "execute"}, slip.cure)
+            return
+        if self._boundary and not calls:
             await self._report_empty_batch()
         elif self._native is not None and self._boundary:
             await self._report_text_call()
@@ -325,6 +338,23 @@ class Cycle:
                 payload["raw"] = self._stray_text()
             await self._recorder.emit({"type": "error", "timestamp": self._clock(), "payload": payload})
             await self._refuse(payload, slip.cure)
+        if self._parser.forged and calls:
+            await self._report_beside_calls(_FORGED_BESIDE_CALLS)
+
+    def _slip_of_forged_results(self) -> Slip:
+        """The slip in an answer whose results the model made up, or that only mentions their mark."""
+        if not self._parser.forged_to_end:
+            return _FORGED
+        return Slip(
+            f"Your answer was cut at {_FORGED_OPENINGS[self._dialect]}, which nothing closes: the rest was "
+            "discarded, and any calls with it.",
+            "Write the rest again. Only the engine reports results; to mention the tag, put it in backticks.",
+        )
+
+    async def _report_beside_calls(self, problem: str) -> None:
+        """Add a failed result to those of the calls: part of the answer was discarded."""
+        self._malformed_calls += 1
+        await self.result(brief_result(new_id(), "execute", problem, self._clock(), "failed"))
 
     async def _report_cut(self) -> None:
         units = self._all_units()
@@ -335,10 +365,9 @@ class Cycle:
     async def _report_empty_batch(self) -> None:
         dialect = self._dialect
         units = self._all_units()
-        slip = find_slip(units, dialect, self._tools) if units else None
-        problem = f"{slip.problem} {slip.cure}" if slip else _EMPTY[dialect]
-        failed = slip is not None or dialect == "delimiter"
-        result = brief_result(new_id(), "execute", problem, self._clock(), "failed" if failed else "done")
+        slip = (find_slip(units, dialect, self._tools) if units else None) or _EMPTY[dialect]
+        result = brief_result(new_id(), "execute", slip.problem, self._clock(), "failed")
+        self._advise(result, slip.cure)
         result["payload"]["raw"] = _EMPTY_RAW[dialect]
         result["cycle"] = self._id
         await self.result(result)
@@ -359,30 +388,33 @@ class Cycle:
         await self._generation.settle()
         unread = self._parser.rest + self._generation.trailing
         if any(line.lstrip().startswith(opening) for line in unread.splitlines()):
-            self._malformed_calls += 1
-            problem = f"{_UNREAD[self._dialect]}\n{_WRITE_NEXT}"
-            await self.result(brief_result(new_id(), "execute", problem, self._clock(), "failed"))
+            await self._report_beside_calls(f"{_UNREAD[self._dialect]}\n{_WRITE_NEXT}")
 
     async def _slip(self) -> Slip | None:
         """The slip because of which an answer without calls does not end the turn, if there is one."""
         units = self._all_units()
         if self._stray:
             return native_slip([name for name, _arguments in self._stray.values()], self._dialect)
-        if self._parser.answered and self._generation is not None and not self._streams:
-            await self._generation.settle()
-            line = (self._parser.rest + self._generation.trailing).partition("\n")[0]
-            if any(char.isalnum() for char in line):
-                return _CUT_BY_END
-            if not units:
+        if self._parser.answered and not self._streams:
+            if await self._is_cut_by_end(units):
+                return Slip(f"Your answer was cut at {_ENDS[self._dialect]}.", _WRITE_END_AGAIN)
+            if not units and self._dialect == "delimiter":
                 # The model ended the turn explicitly, with nothing to add.
                 return None
-        slip = find_slip(units, self._dialect, self._tools)
+        slip = find_slip(units, self._dialect, self._tools, unclosed=self._parser.unclosed)
         if slip is None and not self._parser.answered:
             slip = announced_slip(units, self._dialect)
-        spoke = any(unit["type"] == "respond" for unit in units)
-        if slip is None and spoke and self._parser.unclosed and units[-1]["type"] == "think":
-            return _UNCLOSED
         return slip
+
+    async def _is_cut_by_end(self, units: "Sequence[ThinkEvent | RespondEvent]") -> bool:
+        """Return whether the mark that ended the answer was only mentioned: text follows it on its line, or
+        anywhere if a colon precedes it."""
+        if self._generation is None:
+            return False
+        await self._generation.settle()
+        rest = self._parser.rest + self._generation.trailing
+        announced = bool(units) and units[-1]["content"].endswith(":")
+        return any(char.isalnum() for char in (rest if announced else rest.partition("\n")[0]))
 
     def _stray_text(self) -> str:
         """The native calls of an answer in a dialect that is text, as the history shows them."""
@@ -398,17 +430,22 @@ class Cycle:
         self.malformed = True
         self._malformed_calls += 1
         self.slip = payload["error"]
-        problem = self.slip
-        if self._runs_calls:
-            problem = f"{problem if problem.endswith(('.', '!', '?')) else f'{problem}.'}\n{cure}"
+        problem = sentence(self.slip) if self._runs_calls else self.slip
         call_id, tool = payload.get("call", new_id()), payload.get("tool", "execute")
         result = brief_result(call_id, tool, problem, self._clock(), "failed")
+        if self._runs_calls:
+            self._advise(result, cure)
         if "raw" in payload:
             result["payload"]["raw"] = payload["raw"]
             result["cycle"] = self._id
         if "action" in payload:
             result["payload"]["action"] = payload["action"]
         await self.result(result)
+
+    def _advise(self, result: ResultEvent, cure: str) -> None:
+        """Add how the model writes it in this dialect, which the conversation may leave."""
+        result["payload"]["advice"] = cure
+        result["payload"]["dialect"] = self._dialect
 
     async def answer_open(self, why: str, state: CallState = "failed") -> None:
         """Answer every call that has no result with this failure, or with the notice of too many calls."""
@@ -671,6 +708,8 @@ class Cycle:
     async def _report(self, notice: Retrying | Notice) -> None:
         """Report a retry or notice of the provider to the user; the request continues by itself."""
         payload: ErrorPayload
+        if isinstance(notice, EffortRefused):
+            self._engine.refused_efforts.add((self._provider.name, self._provider.model, notice.effort))
         if isinstance(notice, Notice):
             payload = {"error": notice.text, "notice": True}
         else:

@@ -42,7 +42,8 @@ def characters_in(messages: Iterable[Message]) -> int:
 
 
 def measure_usage(usage: Usage, prices: Prices | None) -> Measure:
-    """The figures of one generation, with its cost if the prices are known."""
+    """The figures of one generation, with its cost if the prices are known: an estimate in a class of service
+    without a price."""
     billed = usage.input if usage.billed_input is None else usage.billed_input
     step: Measure = {"input": usage.input, "output": usage.output}
     if usage.cached is not None:
@@ -53,7 +54,7 @@ def measure_usage(usage: Usage, prices: Prices | None) -> Measure:
         step["cache_miss"] = usage.cache_miss
     if usage.billed_input is not None:
         step["billed_input"] = usage.billed_input
-    if usage.estimated:
+    if usage.estimated or (prices is not None and not prices.has(usage.tier)):
         step["estimated"] = True
     if usage.tier:
         step["tier"] = usage.tier
@@ -63,6 +64,8 @@ def measure_usage(usage: Usage, prices: Prices | None) -> Measure:
             cached=usage.cached or 0,
             cache_written=usage.cache_written or 0,
             output=usage.output,
+            long_written=usage.long_written,
+            tier=usage.tier,
         )
     return step
 

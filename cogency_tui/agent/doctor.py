@@ -26,7 +26,7 @@ from cogency_tui.providers.configured_providers import (
     known_providers,
     list_models,
 )
-from cogency_tui.providers.models import ending_of, load_models
+from cogency_tui.providers.models import Ending, ModelFacts, ending_of, load_models
 from cogency_tui.search_paths import find_program
 from cogency_tui.store.check_and_repair import Damage, check
 from cogency_tui.store.search.index_file import INDEX
@@ -136,7 +136,12 @@ async def _endpoint(settings: Settings, provider: KnownProvider) -> Finding:
         return Finding(name, "bad" if chosen else "note", str(exc), exc.hint)
     except TimeoutError:
         return Finding(name, "bad" if chosen else "note", f"no answer within {_PATIENCE:.0f} s", "")
-    return Finding(name, "ok", f"responds, with {len(models)} model{'' if len(models) == 1 else 's'}", "")
+    what = f"responds, with {len(models)} model{'' if len(models) == 1 else 's'}"
+    stated = [ending_of(ModelFacts(ends=each.ends)) for each in models if each.name == provider.model]
+    if ending := next(filter(None, stated), None):
+        what = f"{what}; according to it {provider.model} {ending}"
+        return Finding(name, _severity(ending) if chosen else "note", what, _another(provider.name))
+    return Finding(name, "ok", what, "")
 
 
 def settings_or_defaults() -> Settings:
@@ -227,9 +232,16 @@ def _models() -> Finding:
 def _ending(provider: Provider) -> Iterator[Finding]:
     """Report the model in force if it ends soon, or has ended."""
     if ending := ending_of(provider.facts):
-        state = "note" if ending.verb == "ends" else "bad"
-        advice = f"Choose another: `cogency-tui models {provider.name}` lists them."
-        yield Finding("model", state, f"{provider.model} {ending.verb} on {ending.day}", advice)
+        state, advice = _severity(ending), _another(provider.name)
+        yield Finding("model", state, f"{provider.model} {ending}", advice)
+
+
+def _severity(ending: Ending) -> Literal["note", "bad"]:
+    return "bad" if ending.is_past else "note"
+
+
+def _another(provider: str) -> str:
+    return f"Choose another: `cogency-tui models {provider}` lists them."
 
 
 def _provider(provider: KnownProvider, *, chosen: bool) -> Finding:

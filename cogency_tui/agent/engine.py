@@ -10,7 +10,7 @@ from cogency_tui.agent.edits.journal import Journal
 from cogency_tui.agent.profile.profile import Profile
 from cogency_tui.agent.project.settings import ProjectSettings
 from cogency_tui.agent.recall.recall import Recall
-from cogency_tui.config.schema import Settings
+from cogency_tui.config.schema import Effort, EffortChoice, Settings
 from cogency_tui.providers.base import Provider
 from cogency_tui.store.store import Store
 from cogency_tui.tools.base import Tool
@@ -48,6 +48,12 @@ class Engine:
     background: Background = field(default_factory=Background)
     sandbox: Sandbox = field(default_factory=Sandbox)
     progressed: Callable[[str], None] = lambda _id: None
+    refused_efforts: set[tuple[str, str, Effort]] = field(default_factory=set[tuple[str, str, Effort]])
+    """Efforts that models have refused, each with the provider and the model."""
+
+    def refuses(self, provider: Provider, effort: EffortChoice | None) -> bool:
+        """Return whether a model has refused this effort."""
+        return (provider.name, provider.model, effort) in self.refused_efforts
 
     @property
     def project(self) -> str:

@@ -21,6 +21,7 @@ from cogency_tui.errors import (
     ProviderError,
     SessionLostError,
     SessionRefusedError,
+    sentence,
 )
 from cogency_tui.protocol.messages import Message
 from cogency_tui.providers.base import (
@@ -153,8 +154,9 @@ class ResumeChannel:
                 yield chunk
 
     async def _attempt(self, messages: Sequence[Message], options: Options) -> AsyncGenerator[Chunk, None]:
-        # A session has the options with which it was opened.
-        fresh = self._fresh(messages) if options == self._options else None
+        # A session has the options with which it was opened; pauses need no other one.
+        wanted = replace(options, pauses=())
+        fresh = self._fresh(messages) if wanted == self._options else None
         lost = ""
         if self._session is not None and fresh is not None:
             if self._session.reusable:
@@ -173,8 +175,8 @@ class ResumeChannel:
                 lost = f"The session with {self._provider.name} has ended."
         await self.close()
         if lost:
-            yield Notice(f"{_sentence(lost)} A new session continues the conversation.")
-        self._options = options
+            yield Notice(f"{sentence(lost)} A new session continues the conversation.")
+        self._options = wanted
         options = self._answers.added_to(options, self._provider)
         session = self._session = await self._provider.connect(messages[:-1], options)
         self.sent += sum(len(message["content"]) for message in messages[:-1])
@@ -217,10 +219,6 @@ class ResumeChannel:
         self._known = []
         if session is not None:
             await session.close()
-
-
-def _sentence(text: str) -> str:
-    return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
 BREAKS = 2
@@ -290,7 +288,7 @@ class AutoChannel:
                     raise
                 failure = exc
             await self._fall_back(failure)
-            yield Notice(f"{_sentence(str(failure))} Continuing in replay mode.")
+            yield Notice(f"{failure.sentence} Continuing in replay mode.")
         async with aclosing(self._replay.generate(messages, options)) as chunks:
             async for chunk in chunks:
                 yield chunk

@@ -346,6 +346,8 @@ class Scheduler:
         """Record the sources of a call, for the conversation and for its result."""
         job.sources |= sources
         self._gate.note(sources, intent.source)
+        if sources.certain:
+            job.note = job.note or self._gate.announce_limits()
 
     async def _permitted(self, job: Job, bound: BoundCall) -> tuple[Intent, str | None]:
         """The intent of the call, once it is permitted, and the change of files that the user has agreed to,
@@ -411,6 +413,8 @@ class Scheduler:
     def _result(self, job: Job, outcome: Outcome, state: CallState) -> ResultEvent:
         payload = self._payload(job, outcome, state)
         job.sources.record(payload)
+        if job.note:
+            payload["note"] = job.note
         return self._event(job, payload)
 
     @staticmethod

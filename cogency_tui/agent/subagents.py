@@ -164,7 +164,12 @@ class SubAgents:
             self._parent.gate.narrowed(agent.permissions, call_id=context.call_id, asker=asker),
             replace(self._parent.choices, provider=provider),
             partial(assemble, only=self._allowed(agent)),
-            settings=structs.replace(engine.settings, max_iterations=agent.max_iterations),
+            settings=structs.replace(
+                engine.settings,
+                max_iterations=agent.max_iterations,
+                # Another vendor has other words for its classes of service.
+                service_tier="" if agent.provider else engine.settings.service_tier,
+            ),
             role=_role(args.name, agent),
             depth=self._parent.depth + 1,
             budget=self._parent.budget,

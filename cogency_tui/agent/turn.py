@@ -3,6 +3,10 @@
 Invariant: whatever happens (a malformed block, a failing endpoint, the user's Escape), every announced call
 gets exactly one result, what was written remains, and the turn's last event is `interrupt`, or `end` (after
 the `error` that ended the turn, if one did). This holds when the store fails, too.
+
+A message that is sent meanwhile steers the turn: the turn ends before its next request, when every call has
+its result, and the message begins the next one, whose first request has both. Each message begins a turn, so
+that all that counts, limits, reverts or forks turns counts it alike.
 """
 
 import asyncio
@@ -19,9 +23,17 @@ from cogency_tui.agent.context_window import History, Prepared
 from cogency_tui.agent.conversation import Conversation
 from cogency_tui.agent.cycle import Cycle, Interrupted, brief_result
 from cogency_tui.agent.prompt import LAST_CYCLE
+from cogency_tui.agent.prompt_cache import CacheRequest
 from cogency_tui.agent.recorder import Recorder
 from cogency_tui.agent.subagent_progress import first_line
-from cogency_tui.errors import BudgetError, CogencyError, ContextTooLongError, ProviderError, StoreError
+from cogency_tui.errors import (
+    BudgetError,
+    CogencyError,
+    ContextTooLongError,
+    ProviderError,
+    StoreError,
+    sentence,
+)
 from cogency_tui.protocol.dialects import new_id
 from cogency_tui.protocol.events import (
     CallState,
@@ -50,8 +62,15 @@ _DETAIL = re.compile(r"`[^`]*`|\"[^\"]*\"|\d+")
 BREAKS = 3
 """Consecutive answers that break off, after which the turn ends."""
 
+_TURN = "turn"
+"""The tool of a result that is the engine's own report on the turn."""
+
 _LAST = "Not run: this was the last step of the turn."
 _MALFORMED = "Not run because of another error in this answer."
+_ONE_MORE = (
+    "The turn ends after one more answer whose calls all fail. Change the approach, or answer the user: what "
+    "is done, and what fails."
+)
 _BROKEN_OFF = "Not run: the turn failed before its block was complete."
 _MORE_OUTPUT = "Ask for the work in smaller parts, or raise the output token limit of the server."
 _GO_ON = (
@@ -61,7 +80,10 @@ _GO_ON = (
 
 
 class Turn:
-    """Runs once. `run` returns when all is over; `interrupt` hastens that."""
+    """Runs once. `run` returns when all is over; `interrupt` hastens that.
+
+    `message_waits` is asked between two requests; if it returns True the turn ends there.
+    """
 
     def __init__(
         self,
@@ -69,11 +91,16 @@ class Turn:
         store: Store,
         recorder: Recorder,
         clock: Callable[[], float] = time.time,
+        *,
+        message_waits: Callable[[], bool] = lambda: False,
     ) -> None:
         self._conversation = conversation
         self._store = store
         self._recorder = recorder
         self._clock = clock
+        self._message_waits = message_waits
+        self._steers, conversation.was_steered = conversation.was_steered, False
+        """True if the turn before this one ended for the message of this one."""
         self._history = self._follow_dialect()
         self._actions = TurnActions()
         self._interrupted = False
@@ -82,6 +109,8 @@ class Turn:
         self._requests = Requests(store.database)
         self._request: int | None = None
         """The number of the cycle's request."""
+        self._cache_request: CacheRequest | None = None
+        """The cycle's request as the cache sees it."""
         self._failures = Counter[str]()
         """Consecutive cycles in which all calls failed, by the kind of failure."""
         self._breaks = 0
@@ -118,6 +147,7 @@ class Turn:
             else:
                 await self._ask(query, review)
             await self._notices()
+            self._conversation.pauses = await self._requests.pauses(self._conversation.id)
             await self._cycles()
         except Interrupted:
             await self._close(INTERRUPTED, "interrupted")
@@ -139,6 +169,8 @@ class Turn:
     async def _ask(self, query: str, review: Callable[[], Awaitable[ReviewNote | None]] | None) -> None:
         """Emit the user's message."""
         message: UserEvent = {"type": "user", "timestamp": self._clock(), "content": query}
+        if self._steers:
+            message["steered"] = True
         if self._sources:
             self._sources.record(message)
         if environment := await self._conversation.environment(self._store):
@@ -151,11 +183,14 @@ class Turn:
         """Send a model whose own words are the last ones a result: a request ends with what it is sent."""
         prepared = await self._history.prepare("")
         if prepared.messages[-1]["role"] == "assistant":
-            await self._recorder.emit(brief_result(new_id(), "turn", _GO_ON, self._clock(), "failed"))
+            await self._recorder.emit(brief_result(new_id(), _TURN, _GO_ON, self._clock(), "failed"))
 
     async def _cycles(self) -> None:
         most = self._conversation.settings.max_iterations
         for number in range(1, most + 1):
+            if self._ends_before(number):
+                await self._end()
+                return
             cycle = await self._begin(last=number == most)
             await cycle.run()
             await cycle.settle()
@@ -166,6 +201,9 @@ class Turn:
             self._breaks = 0
             # The calls of a malformed block did not run, nor those of the last cycle.
             await cycle.answer_open(_LAST if number == most else _MALFORMED)
+            gives_up = self._gives_up_after(cycle)
+            if not gives_up and number < most and self._is_near_giving_up():
+                await self._recorder.emit(brief_result(new_id(), _TURN, _ONE_MORE, self._clock(), "failed"))
             await self._measure(cycle)
             self._cycle = None
             if cycle.failure:
@@ -178,13 +216,21 @@ class Turn:
                 await self._notices()
                 await self._end()
                 return
-            if self._gives_up_after(cycle):
+            if gives_up:
                 await self._error(*self._give_up(cycle))
                 return
         await self._error(
             f"Turn stopped after {most} step{'' if most == 1 else 's'} (the maximum).",
             "Send another message to continue, or raise Maximum steps per turn (max_iterations).",
         )
+
+    def _ends_before(self, number: int) -> bool:
+        """Return whether the turn ends before its request of this number, for a message that waits.
+
+        Messages that wait together go together: one that steers has no request of its own then.
+        """
+        self._conversation.was_steered = (number > 1 or self._steers) and self._message_waits()
+        return self._conversation.was_steered
 
     def _gives_up_after(self, cycle: Cycle) -> bool:
         """Return whether repeated failures end the turn after this cycle."""
@@ -203,9 +249,14 @@ class Turn:
             return f"Turn stopped: {count} answers in a row were {cycle.fault}.", hint
         what = "no call could be run" if cycle.malformed else "every call failed"
         return (
-            f"Turn stopped: {what} in {count} steps in a row. Last error: {self._last_failures()}.",
+            f"Turn stopped: {what} in {count} steps in a row. Last error: {sentence(self._last_failures())}",
             "Check the last results, and send a message to continue.",
         )
+
+    def _is_near_giving_up(self) -> bool:
+        """Return whether one more cycle whose calls all fail, in the way of one before, ends the turn."""
+        alike = max(self._failures.values(), default=0)
+        return alike == FAILED_BATCHES - 1 or self._failures.total() == MOST_FAILURES - 1
 
     def _follow_dialect(self) -> History:
         """The history in the dialect that the user's choice and the model require now."""
@@ -237,6 +288,7 @@ class Turn:
         )
         if self._interrupted:
             raise Interrupted
+        self._cache_request = CacheRequest.of(prepared, note, self._clock())
         cycle.start()
         return cycle
 
@@ -329,11 +381,14 @@ class Turn:
         step |= cycle.facts
         if self._request is not None:
             await self._requests.settle(self._request, cycle.channel.mode, cycle.channel.sent)
+        missed = conversation.cache_watch.observe(self._cache_request, step) if self._cache_request else ""
         conversation.budget.forecast.observe(step)
         await self._store.record_usage(conversation.id, step)
         total = await self._store.usage(conversation.id)
         now = self._clock()
         await self._recorder.emit({"type": "metric", "timestamp": now, "step": step, "total": total})
+        if missed:
+            await self._note(missed)
 
     async def _close(self, why: str, state: CallState) -> None:
         """End the cut-off cycle: emit what the model wrote, and answer every call."""
@@ -352,7 +407,7 @@ class Turn:
 
     def _last_failures(self) -> str:
         """The outcomes of the last results, with the tools that were called."""
-        failed = (labelled_outcome(each, ": ") for each in self._recorder.failures)
+        failed = (labelled_outcome(each, ": ") for each in self._recorder.failures if each["tool"] != _TURN)
         return "; ".join(dict.fromkeys(first_line(each).rstrip(".") for each in failed))
 
     async def _error(self, message: str, hint: str = "") -> None:

@@ -112,7 +112,7 @@ def parser_of(name: str, description: str) -> argparse.ArgumentParser:
             "file", nargs="?", type=Path, metavar="FILE", help="raw model output; default: stdin"
         )
         parser.add_argument(
-            "--dialect", choices=TEXT_DIALECTS, default="xml", help="tool-call format; default: xml"
+            "--dialect", choices=TEXT_DIALECTS, default="xml", help="dialect of the output; default: xml"
         )
         parser.add_argument("--chunk", type=_positive, metavar="N", help="parse in chunks of N characters")
         parser.add_argument("--chunks", action="store_true", help="print deltas and previews as they arrive")
@@ -316,7 +316,14 @@ def _add_eval_options(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         choices=DIALECT_CHOICES,
-        help="tool-call format to compare; may be repeated; default: the configured one",
+        help="dialect to compare; may be repeated; default: the configured one",
+    )
+    parser.add_argument(
+        "--effort",
+        action="append",
+        default=[],
+        choices=EFFORT_CHOICES,
+        help="reasoning effort to compare; may be repeated; default: the configured one",
     )
     parser.add_argument("--mode", choices=MODES, help="session mode")
     parser.add_argument(
@@ -342,8 +349,9 @@ def _add_agent_options(parser: argparse.ArgumentParser, *, cwd: bool = True) -> 
     )
     parser.add_argument("--model", metavar="NAME", help="model to use; default: the provider's")
     parser.add_argument("--mode", choices=MODES, help="session mode")
-    parser.add_argument("--dialect", choices=DIALECT_CHOICES, help="tool-call format")
+    parser.add_argument("--dialect", choices=DIALECT_CHOICES, help="how the model writes tool calls")
     parser.add_argument("--effort", choices=EFFORT_CHOICES, help="how hard the model thinks")
+    parser.add_argument("--service-tier", metavar="NAME", help="the provider's class of service: flex, …")
     parser.add_argument("--permissions", choices=PERMISSIONS, help="what runs without asking")
     parser.add_argument("--max-iterations", type=_positive, metavar="N", help="maximum steps per turn")
     if cwd:

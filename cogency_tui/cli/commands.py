@@ -190,7 +190,7 @@ def _profile(options: argparse.Namespace) -> int:
 
 
 def _models(options: argparse.Namespace) -> int:
-    """List the known models with context, prices, tool-call format and effort."""
+    """List the known models with context, prices, dialect and effort."""
     from cogency_tui.cli.models import show_models
 
     return asyncio.run(show_models(options.provider, live=options.live, as_json=options.json))
@@ -273,7 +273,7 @@ def _bench(options: argparse.Namespace) -> int:
 
 
 def _eval(options: argparse.Namespace) -> int:
-    """Compare models and dialects by small tasks."""
+    """Compare models, dialects and efforts by small tasks."""
     from cogency_tui.cli.eval import EvalOptions, evaluate, list_tasks
 
     if options.list:
@@ -283,6 +283,7 @@ def _eval(options: argparse.Namespace) -> int:
             tasks=options.tasks,
             models=options.model,
             dialects=options.dialect,
+            efforts=options.effort,
             mode=options.mode,
             times=options.times,
             jobs=options.jobs,

@@ -1,4 +1,4 @@
-"""`cogency-tui eval`: runs small tasks with the named models and dialects, and compares them."""
+"""`cogency-tui eval`: runs small tasks with the named models, dialects and efforts, and compares them."""
 
 import asyncio
 import signal
@@ -24,6 +24,7 @@ class EvalOptions:
     tasks: Sequence[str]
     models: Sequence[str]
     dialects: Sequence[str]
+    efforts: Sequence[str]
     mode: str | None
     times: int
     jobs: int
@@ -51,7 +52,7 @@ def evaluate(options: EvalOptions) -> int:
         ConfigError: a model cannot be used.
     """
     tasks = _tasks_of(options.tasks)
-    combinations = combine(options.models, options.dialects, options.mode, options.max_cost)
+    combinations = combine(options.models, options.dialects, options.mode, options.max_cost, options.efforts)
     if not _confirmed(options, len(tasks) * options.times, combinations):
         talk("Nothing was run.")
         return FAILED

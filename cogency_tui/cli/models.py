@@ -1,6 +1,7 @@
 """`cogency-tui models`: lists the known models with what they cost, take and can do, by provider."""
 
 import os
+import shutil
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -15,12 +16,14 @@ from cogency_tui.providers.configured_providers import (
     known_providers,
     list_models,
 )
-from cogency_tui.providers.models import ModelFacts, Prices
+from cogency_tui.providers.models import ListedModel, ModelFacts, Prices, with_listed_end
 from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.number_format import tokens
 
 _WIDTH = 80
-_TITLES = ("model", "context", "in/cached/out", "format", "ends", "effort")
+"""Cells that the table takes at most."""
+
+_TITLES = ("model", "context", "in/cached/out", "dialect", "retired", "effort")
 
 
 class _Model(NamedTuple):
@@ -43,13 +46,13 @@ async def show_models(name: str, *, live: bool, as_json: bool) -> int:
     models = ConfiguredModels(settings, os.environ)
     shown = 0
     for provider in _providers(settings, name):
-        names = await list_models(settings, os.environ, provider) if live else _known(models, provider)
-        _print(provider, _with_facts(models, provider, names), as_json=as_json, first=not shown)
-        shown += bool(names)
+        listed = await list_models(settings, os.environ, provider) if live else _known(models, provider)
+        _print(provider, _with_facts(models, provider, listed), as_json=as_json, first=not shown)
+        shown += bool(listed)
     if not shown:
         talk(f"{name} does not list its models." if live else f"No known models of {name}.")
     elif not as_json:
-        talk("* is the default model. Prices are in USD per million tokens.")
+        talk("* is the default model. Prices (in/cached/out) are in USD per million tokens.")
     if not live and not as_json:
         talk(f"`cogency-tui models {name or 'PROVIDER'} --live` asks the endpoint for its own list.")
     return 0
@@ -67,19 +70,26 @@ def _providers(settings: Settings, name: str) -> list[KnownProvider]:
     return found
 
 
-def _known(models: ConfiguredModels, provider: KnownProvider) -> list[str]:
+def _known(models: ConfiguredModels, provider: KnownProvider) -> list[ListedModel]:
     """Return the known models, and the configured one; llama.cpp's placeholder is none."""
     names = models.of(provider.name)
     is_known = not provider.model or provider.model in names or provider.model == "default"
-    return names if is_known else [provider.model, *names]
+    return [ListedModel(name) for name in (names if is_known else [provider.model, *names])]
 
 
-def _with_facts(models: ConfiguredModels, provider: KnownProvider, names: Sequence[str]) -> list[_Model]:
-    """Add the facts to the names, the models with known facts first."""
-    listed = [
-        _Model(name, models.facts(provider.name, name), is_default=name == provider.model) for name in names
+def _with_facts(
+    models: ConfiguredModels, provider: KnownProvider, listed: Sequence[ListedModel]
+) -> list[_Model]:
+    """Add the facts to the models, those with known facts first."""
+    found = [
+        _Model(
+            each.name,
+            with_listed_end(models.facts(provider.name, each.name), each),
+            is_default=each.name == provider.model,
+        )
+        for each in listed
     ]
-    return sorted(listed, key=lambda model: not model.facts.context_size)
+    return sorted(found, key=lambda model: not model.facts.context_size)
 
 
 def _print(provider: KnownProvider, models: Sequence[_Model], *, as_json: bool, first: bool) -> None:
@@ -100,14 +110,33 @@ def _key(provider: KnownProvider) -> str:
 
 
 def _table(models: Sequence[_Model]) -> list[str]:
-    """Return the rows, with columns no wider than they need; a long name stands in a line of its own."""
+    """Return the rows, with columns no wider than they need; a long name stands in a line of its own. Where
+    the columns do not fit, each model is a short list."""
     rows = [_TITLES, *map(_cells, models)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(_TITLES))]
+    width = min(_WIDTH, shutil.get_terminal_size((_WIDTH, 24)).columns)
     # Two cells for the mark, and two before each column but the first.
-    room = _WIDTH - 2 * len(_TITLES) - sum(widths[1:])
+    room = width - 2 * len(_TITLES) - sum(widths[1:])
+    if room < len(_TITLES[0]) and width < _WIDTH:
+        return [line for model in models for line in _listed(model, width)]
     widths[0] = min(widths[0], max(room, len(_TITLES[0])))
     marks = ["", *("*" * model.is_default for model in models)]
     return [line for mark, row in zip(marks, rows, strict=True) for line in _lines(mark, row, widths)]
+
+
+def _listed(model: _Model, width: int) -> list[str]:
+    """Return the name, and below it the facts, in as many lines as they need."""
+    name, *facts = _cells(model)
+    titles = ("", "", "", "ends ", "effort ")
+    shown = [f"{title}{fact}" for title, fact in zip(titles, facts, strict=True) if fact]
+    lines = [f"{'*' if model.is_default else '':<2}{name}"]
+    for fact in shown:
+        joined = f"{lines[-1]} · {fact}"
+        if len(lines) > 1 and len(joined) <= width:
+            lines[-1] = joined
+        else:
+            lines.append(f"    {fact}")
+    return lines
 
 
 def _lines(mark: str, row: Sequence[str], widths: Sequence[int]) -> list[str]:
@@ -131,7 +160,7 @@ def _cells(model: _Model) -> tuple[str, ...]:
 
 
 def _dialect(facts: ModelFacts) -> str:
-    """Return the tool-call format that `auto` takes."""
+    """Return the dialect that `auto` takes."""
     return facts.dialect or "xml"
 
 

@@ -28,6 +28,7 @@ class InterfaceOptions(msgspec.Struct):
     mode: Mode | None = None
     dialect: DialectChoice | None = None
     effort: EffortChoice | None = None
+    service_tier: str | None = None
     permissions: Permissions | None = None
     max_iterations: int | None = None
     cwd: Path | None = None
@@ -56,7 +57,10 @@ def project_of(options: Options) -> Path:
 
 def flags_of(options: Options) -> dict[str, Any]:
     """The options given on the command line, None for the others."""
-    names = ("provider", "model", "mode", "dialect", "effort", "permissions", "max_iterations")
+    names = (
+        *("provider", "model", "mode", "dialect", "effort", "service_tier"),
+        *("permissions", "max_iterations"),
+    )
     return {name: getattr(options, name) for name in names}
 
 

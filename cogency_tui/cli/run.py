@@ -64,6 +64,8 @@ async def run_turn(agent: Agent, options: RunOptions) -> int:
         conversation = options.conversation
         if conversation is not None:
             conversation = (await (await agent.store()).resolve(conversation)).id
+            if unusable := await agent.resume_choices(conversation):
+                talk(unusable)
         else:
             conversation = new_conversation_id()
         await asyncio.to_thread(print_unused, agent.project_settings)
@@ -202,6 +204,9 @@ def _print_event(event: Event) -> None:
         payload = event["payload"]
         took = "" if payload["state"] == "declined" else f" ({event['duration'] * 1000:.0f} ms)"
         talk(f"{mark_of(payload)} {labelled_outcome(event, ' ')}{took}")
+    elif event["type"] == "error" and "call" in event["payload"]:
+        # The failed result of the call, which follows, reports it.
+        pass
     elif event["type"] == "error":
         payload = event["payload"]
         mark = "◇" if payload.get("notice") else "⊘" if payload.get("declined") else "Error:"

@@ -196,11 +196,19 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             },
         ),
     ] = "auto"
+    service_tier: Annotated[
+        str,
+        _option(
+            "The provider's class of service, in its own word, for example flex or priority",
+            "Service tier",
+            unset="provider's default",
+        ),
+    ] = ""
     dialect: Annotated[
         DialectChoice,
         _option(
             "How the model writes its tool calls",
-            "Tool-call format",
+            "Dialect",
             when="conversation",
             project="any",
             means={

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from cogency_tui.protocol.events import Event, Measure, ResultEvent
+from cogency_tui.protocol.transcript import advised
 
 _Number = TypeVar("_Number", int, float)
 
@@ -62,7 +63,7 @@ def malformed_in(events: Sequence[Event]) -> list[str]:
     """What the model was sent about each malformed or stray call."""
     called = _called(events)
     return [
-        event["payload"]["outcome"]
+        advised(event["payload"], event["payload"].get("dialect", ""))
         for event in _results(events)
         if event["id"] not in called and event["tool"] not in _NO_SLIPS and event["payload"]["error"]
     ]

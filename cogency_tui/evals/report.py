@@ -74,7 +74,8 @@ class Report:
         settings = combination.settings
         used = {each.dialect for each in self._of(combination)} - {settings.dialect}
         chosen = f" ({', '.join(sorted(used))})" if used else ""
-        return f"{combination.name}, dialect {settings.dialect}{chosen}, mode {settings.mode}"
+        effort = f", effort {settings.effort}" if settings.effort != "auto" else ""
+        return f"{combination.name}, dialect {settings.dialect}{chosen}{effort}, mode {settings.mode}"
 
     def _table(self, combinations: Sequence[Combination]) -> Iterator[str]:
         yield _row("task", [each.letter for each in combinations])
@@ -136,6 +137,7 @@ def _choices(combination: Combination) -> dict[str, str]:
         "provider": settings.provider,
         "model": combination.model,
         "dialect": settings.dialect,
+        "effort": settings.effort,
         "mode": settings.mode,
     }
 

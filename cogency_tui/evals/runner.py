@@ -39,8 +39,8 @@ _GIT = (
 
 @dataclass(frozen=True, slots=True)
 class Combination:
-    """A model with a dialect and a session mode, which the report names by the `letter`. The `settings` may
-    leave the name of the `model` to its provider. `priced`: the price of the model is known.
+    """A model with a dialect, an effort and a session mode, which the report names by the `letter`. The
+    `settings` may leave the name of the `model` to its provider. `priced`: the price of the model is known.
     """
 
     letter: str
@@ -63,10 +63,14 @@ class Combination:
 
 
 def combine(
-    models: Sequence[str], dialects: Sequence[str], mode: str | None, max_cost: float | None
+    models: Sequence[str],
+    dialects: Sequence[str],
+    mode: str | None,
+    max_cost: float | None,
+    efforts: Sequence[str] = (),
 ) -> list[Combination]:
-    """Each model, named `PROVIDER/MODEL` or `PROVIDER`, with each dialect; where there are no names, those of
-    the configuration. `max_cost` is in USD for each attempt.
+    """Each model, named `PROVIDER/MODEL` or `PROVIDER`, with each dialect and each effort; where there are no
+    names, those of the configuration. `max_cost` is in USD for each attempt.
 
     Raises:
         ConfigError: the configuration or one of the models cannot be used.
@@ -74,9 +78,10 @@ def combine(
     named = [dict(zip(("provider", "model"), _parts(each), strict=True)) for each in dict.fromkeys(models)]
     common = {"mode": mode, "budget.turn.hard": max_cost}
     chosen = [
-        {**model, **common, "dialect": dialect}
+        {**model, **common, "dialect": dialect, "effort": effort}
         for model in named or [{}]
         for dialect in dict.fromkeys(dialects) or [None]
+        for effort in dict.fromkeys(efforts) or [None]
     ]
     return [_combination(_letter(number), flags) for number, flags in enumerate(chosen)]
 

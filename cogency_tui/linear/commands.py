@@ -7,14 +7,17 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 import msgspec
 
 from cogency_tui.agent.compaction import describe_compaction
+from cogency_tui.agent.dialect_choice import dialect_for, reason_for
 from cogency_tui.cli.edits import Choice, Consent, EditCommands
 from cogency_tui.cli.profile import run_profile
 from cogency_tui.cli.standard_streams import print_text
 from cogency_tui.config.schema import DIALECT_CHOICES, EFFORT_CHOICES, MODES, PERMISSIONS
 from cogency_tui.errors import UsageError
+from cogency_tui.providers.efforts import describe_effort, substitute
 from cogency_tui.safe_text import clean, one_line
 
 if TYPE_CHECKING:
+    from cogency_tui.agent.agent import Agent
     from cogency_tui.linear.session import LinearSession
 
 _LISTED = 10
@@ -61,10 +64,18 @@ async def _status(session: "LinearSession", _argument: str) -> None:
     agent, total = session.agent, session.total
     print_text(f"Project {one_line(str(agent.project))}.")
     print_text(f"Model {one_line(agent.provider.name)}/{one_line(agent.provider.model)}.")
+    choice = agent.dialect or agent.settings.dialect
+    dialect, reason = dialect_for(choice, agent.provider), reason_for(choice, agent.provider)
+    print_text(f"Reasoning effort {_effort_in_force(agent)}. Dialect {dialect} ({one_line(reason)}).")
     print_text(f"Session mode {agent.mode}. Permissions {agent.permissions}. Commands: {agent.sandbox}.")
     if total.get("input"):
         cost = f", {total['cost']:.4f} US dollars" if "cost" in total else ""
         print_text(f"{total.get('input', 0)} tokens sent, {total.get('output', 0)} generated{cost}.")
+
+
+def _effort_in_force(agent: "Agent") -> str:
+    instead = "" if agent.effort == "auto" else substitute(agent.provider.facts.efforts, agent.effort)
+    return describe_effort(agent.effort, instead, refused=agent.refuses(agent.effort))
 
 
 async def _new(session: "LinearSession", _argument: str) -> None:
@@ -90,6 +101,7 @@ async def _model(session: "LinearSession", argument: str) -> None:
     if argument:
         provider, _slash, model = argument.partition("/")
         await agent.choose_model(provider, model)
+        await session.store_choices()
     print_text(f"The model is {one_line(agent.provider.name)}/{one_line(agent.provider.model)}.")
 
 
@@ -107,15 +119,17 @@ async def _permissions(session: "LinearSession", argument: str) -> None:
 
 async def _dialect(session: "LinearSession", argument: str) -> None:
     agent = session.agent
-    agent.dialect = _one_of(argument, DIALECT_CHOICES, "tool-call format") if argument else agent.dialect
+    agent.dialect = _one_of(argument, DIALECT_CHOICES, "dialect") if argument else agent.dialect
+    await session.store_choices()
     chosen = agent.dialect or agent.settings.dialect
-    print_text(f"Tool-call format: {chosen}. Choose one of: {', '.join(DIALECT_CHOICES)}.")
+    print_text(f"Dialect: {chosen}. Choose one of: {', '.join(DIALECT_CHOICES)}.")
 
 
 async def _effort(session: "LinearSession", argument: str) -> None:
     agent = session.agent
     agent.effort = _one_of(argument, EFFORT_CHOICES, "reasoning effort") if argument else agent.effort
-    print_text(f"Reasoning effort: {agent.effort}. Choose one of: {', '.join(EFFORT_CHOICES)}.")
+    await session.store_choices()
+    print_text(f"Reasoning effort: {_effort_in_force(agent)}. Choose one of: {', '.join(EFFORT_CHOICES)}.")
 
 
 async def _output(session: "LinearSession", _argument: str) -> None:
@@ -167,7 +181,7 @@ def _begun(session: "LinearSession") -> str:
 
 COMMANDS = (
     LinearCommand("help", "", "list the commands", _help),
-    LinearCommand("status", "", "model, session mode, permissions, tokens and cost", _status),
+    LinearCommand("status", "", "model, effort, dialect, mode, permissions, tokens and cost", _status),
     LinearCommand("new", "", "start a new conversation", _new),
     LinearCommand("resume", "[NUMBER or ID]", "continue a past conversation, or list them", _resume),
     LinearCommand("output", "", "show the output of the last tool call", _output),
@@ -175,7 +189,7 @@ COMMANDS = (
     LinearCommand("mode", "[MODE]", "show or choose the session mode", _mode),
     LinearCommand("permissions", "[PERMISSIONS]", "show or choose what runs without asking", _permissions),
     LinearCommand("effort", "[EFFORT]", "show or choose how hard the model thinks", _effort),
-    LinearCommand("dialect", "[DIALECT]", "show or choose the tool-call format", _dialect),
+    LinearCommand("dialect", "[DIALECT]", "show or choose how the model writes tool calls", _dialect),
     LinearCommand("compact", "", "summarize the conversation", _compact),
     LinearCommand(
         "profile",

@@ -1,7 +1,7 @@
 """Input lines from a handle, typed or piped, each consumed once.
 
-Typed lines that arrive while something runs wait as the next message; only a line typed after a question
-answers it. Piped lines are consumed in order by the next reader.
+Typed lines that arrive while something runs wait as the next message, which steers a turn; only a line typed
+after a question answers it. Piped lines are consumed in order by the next reader.
 """
 
 import asyncio
@@ -45,6 +45,12 @@ class InputLines:
     def queued(self) -> int:
         """Lines that have not been consumed yet."""
         return len(self._waiting)
+
+    @property
+    def message_waits(self) -> bool:
+        """True if the user has typed a message that has not been consumed, and no command before it."""
+        first = next((line.strip() for line in self._waiting if line.strip()), "/")
+        return self._interactive and not first.startswith("/")
 
     async def message(self) -> str | None:
         """The next line that has not been consumed; None when no more will come."""

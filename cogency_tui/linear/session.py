@@ -90,10 +90,17 @@ class LinearSession:
         conversation = await store.resolve(conversation_id)
         events = await store.events(conversation.id)
         self.begin(conversation.id)
+        if notice := await self.agent.resume_choices(conversation.id):
+            print_text(f"Note: {one_line(notice)}")
         self.total = await store.usage(conversation.id)
         print_text(f"Conversation: {one_line(conversation.title) or 'Untitled'}, {conversation.turns} turns.")
         for text in _last_exchange(events):
             print_text(text)
+
+    async def store_choices(self) -> None:
+        """Store the model, effort and dialect with the conversation, if it has begun."""
+        if self.conversation_id is not None:
+            await self.agent.store_choices(self.conversation_id)
 
     def leave(self) -> None:
         """Process no further line."""
@@ -135,7 +142,12 @@ class LinearSession:
         self._working = True
         try:
             typed = text if self._interactive else ""
-            stream = self.agent.stream(text, conversation_id=self.conversation_id, chunks=True, typed=typed)
+            stream = self.agent.stream(
+                text,
+                conversation_id=self.conversation_id,
+                typed=typed,
+                message_waits=lambda: self._lines.message_waits,
+            )
             async with aclosing(stream) as events:
                 async for event in events:
                     for line in announcer.feed(event):

@@ -378,7 +378,8 @@ class ActionWriter(TextWriter):
         return "\n\n".join(parts)
 
     def results(self, results: Sequence[Answered]) -> str:
-        return results_block(record | _identity(answered) for record, answered in result_records(results))
+        records = result_records(results, "action")
+        return results_block(record | _identity(answered) for record, answered in records)
 
 
 def _action(event: CallEvent) -> str:

@@ -49,6 +49,8 @@ class DelimiterParser(Machine):
             self._report(f"The call was cut off at {self._block.place()}; it did not run", self._block.raw())
         elif self._step is DelimiterParser._before_json:
             self._refuse_call("no JSON object follows §call:")
+        elif self._step is DelimiterParser._forged:
+            self.forged_to_end = True
         plain, marker = self._lines.close()
         if self._step is DelimiterParser._text:
             self._add_text(plain)
@@ -247,7 +249,7 @@ class DelimiterWriter(TextWriter):
         return "\n".join([*parts, boundary] if boundary else parts)
 
     def results(self, results: Sequence[Answered]) -> str:
-        records = [record for record, _ in result_records(results)]
+        records = [record for record, _ in result_records(results, "delimiter")]
         return f"[SYSTEM: results {json.dumps(records, ensure_ascii=False)}]"
 
 

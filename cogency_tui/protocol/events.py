@@ -71,6 +71,9 @@ class UserEvent(TypedDict):
     renders, and `content` is only the command after `! `. It is no turn: the model answers it with the next
     message.
 
+    A `steered` one was sent while the turn before it worked, and ended that between two steps: the turn is
+    neither interrupted nor unanswered, and the message is what the model answers next.
+
     The first message of a conversation carries the `environment`: a block that describes where the model
     works. `conversation` is the conversation's id, where events are printed. `sources` and
     `possible_sources` are as in `ResultPayload`: those of a command that the user ran, and of tools in the
@@ -81,6 +84,7 @@ class UserEvent(TypedDict):
     timestamp: float
     content: str
     ran: NotRequired[RanCommand]
+    steered: NotRequired[bool]
     review: NotRequired[ReviewNote]
     environment: NotRequired[str]
     conversation: NotRequired[str]
@@ -166,6 +170,9 @@ class ResultPayload(TypedDict):
     the protected files whose changes were reverted, of a call that otherwise succeeded. `sources` name the
     origin of its content, where that is neither the user nor the project; `possible_sources` name sources
     that nothing prevented the call from reading. Events of older versions have neither.
+
+    `advice` is for a model that made a mistake in the syntax of `dialect`: how to write the call in it.
+    `note` is what else the engine has for the model.
     """
 
     outcome: str
@@ -185,6 +192,9 @@ class ResultPayload(TypedDict):
     possible_sources: NotRequired[list[str]]
     images: NotRequired[list[Image]]
     steps: NotRequired[list[Step]]
+    advice: NotRequired[str]
+    dialect: NotRequired[str]
+    note: NotRequired[str]
 
 
 DECLINED = "You declined."
@@ -274,9 +284,10 @@ class EndEvent(TypedDict):
 
 
 class CacheMiss(TypedDict):
-    """The provider's own diagnosis of its prompt cache: why it could not reuse all of the request before.
+    """Why the provider's prompt cache could not reuse all of the request before.
 
-    `reason` is the provider's code, `tokens` the number of tokens that it says were missed.
+    `reason` is the provider's code, and `tokens` the number of tokens that it says were missed; where it says
+    nothing and its figures show a miss, they are our own.
     """
 
     reason: str

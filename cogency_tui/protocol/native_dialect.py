@@ -244,9 +244,11 @@ class NativeWriter:
         """Return the message of results: those of calls, then others as text, then images."""
         parts: list[Part] = []
         others: list[Part] = []
-        for record, answered in result_records(results):
+        for record, answered in result_records(results, "native"):
             content = record["content"]
             text = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
+            if note := record.get("note"):
+                text = f"{text}\n\n[engine] {note}"
             if answered.call is None and not _is_native(answered.result):
                 note = _text(f"[engine] {text}")
                 others += [note] if note not in others else []

@@ -198,17 +198,25 @@ def _answers(events: Sequence[ModelEvent], results: Mapping[str, ResultEvent]) -
             yield Answered(event)
 
 
-def result_records(results: Sequence[Answered]) -> Iterator[tuple[dict[str, Any], Answered]]:
-    """Yield each result as the model reads it: `{"tool", "status", "content"}`."""
+def result_records(
+    results: Sequence[Answered], dialect: str = ""
+) -> Iterator[tuple[dict[str, Any], Answered]]:
+    """Yield each result as the model reads it in `dialect`: `{"tool", "status", "content"}`, and a "note"."""
     for answered in results:
         payload = answered.result["payload"]
         content = payload["content"]
         record = {
             "tool": answered.result["tool"],
             "status": "failure" if payload["error"] else "success",
-            "content": payload["outcome"] if content is None else content,
+            "content": advised(payload, dialect) if content is None else content,
         }
-        yield record, answered
+        yield record | ({"note": payload["note"]} if "note" in payload else {}), answered
+
+
+def advised(payload: ResultPayload, dialect: str) -> str:
+    """Return the outcome, with the advice where that is about this dialect."""
+    advice = payload.get("advice", "") if payload.get("dialect") == dialect else ""
+    return f"{payload['outcome']}\n{advice}" if advice else payload["outcome"]
 
 
 def results_block(records: Iterable[dict[str, Any]]) -> str:

@@ -9,10 +9,17 @@ from cogency_tui.providers.anthropic_content import THINKING_BLOCKS, Arrangement
 from cogency_tui.providers.anthropic_reader import LABEL, MessagesReader
 from cogency_tui.providers.anthropic_thinking import Thinking
 from cogency_tui.providers.base import PLAIN, Options
+from cogency_tui.providers.cache_lifetimes import ANTHROPIC, lifetime_for
 from cogency_tui.providers.endpoint import Endpoint
-from cogency_tui.providers.models import ModelFacts
-from cogency_tui.providers.refused_parameters import EAGER_INPUT, EFFORT, RETURNED_REASONING, THINKING
-from cogency_tui.providers.wire_protocol import names_in
+from cogency_tui.providers.models import ListedModel, ModelFacts
+from cogency_tui.providers.refused_parameters import (
+    EAGER_INPUT,
+    EFFORT,
+    LIFETIME,
+    RETURNED_REASONING,
+    THINKING,
+)
+from cogency_tui.providers.wire_protocol import listed_models
 
 DEFAULT_OUTPUT = 32_000
 """Tokens of an answer where the model's own limit is not known: every model that the vendor still serves
@@ -72,7 +79,7 @@ class AnthropicWire:
         # The last request ended with the user's turn before the last one, so the cache has an entry there.
         # From each mark, the vendor looks at 20 blocks back, and at the next mark then.
         for turn in [turn for turn in history.turns if turn.role == "user"][-2:]:
-            mark(turn.blocks[-1])
+            mark(turn.blocks[-1], cache_lifetime(refused, options))
         return json.dumps(self.body(history, refused, options)).encode()
 
     def body(self, history: Arrangement, refused: Collection[str], options: Options) -> dict[str, Any]:
@@ -84,11 +91,13 @@ class AnthropicWire:
         }
         body |= self._optional(history, options)
         self._withdraw(refused, body)
+        lifetime = cache_lifetime(refused, options)
         if history.system:
-            mark(history.system[-1])
+            mark(history.system[-1], lifetime)
             body["system"] = history.system
         if options.tools:
             body["tools"] = _tools(options.tools, eager=self._own and EAGER_INPUT not in refused)
+            mark(body["tools"][-1], lifetime)
         body["messages"] = [{"role": turn.role, "content": turn.blocks} for turn in history.turns]
         for param in refused:
             body.pop(_FIELDS.get(param, param), None)
@@ -98,9 +107,9 @@ class AnthropicWire:
         """Create a reader for one answer."""
         return MessagesReader(self._endpoint, names_answers=self._own)
 
-    def models(self, body: Mapping[str, Any]) -> list[str]:
-        """Return the ids in `data`."""
-        return names_in(body.get("data"))
+    def models(self, body: Mapping[str, Any]) -> list[ListedModel]:
+        """Return the models in `data`."""
+        return listed_models(body.get("data"))
 
     def _optional(self, history: Arrangement, options: Options) -> dict[str, Any]:
         fields = self._thinking.fields(options.effort)
@@ -122,16 +131,20 @@ class AnthropicWire:
             body.get("thinking", {}).pop("block_binding", None)
 
 
+def cache_lifetime(refused: Collection[str], options: Options) -> str:
+    """Return the vendor's word for the lifetime of the entries that a request writes to its cache; empty for
+    the usual one."""
+    return "" if LIFETIME in refused else lifetime_for(options.pauses, ANTHROPIC)
+
+
 def _tools(specs: Iterable[ToolSpec], *, eager: bool) -> list[Block]:
     """Convert tools. Without `eager`, the vendor holds each argument of a call back until it is complete:
     a whole file."""
     extra = {EAGER_INPUT: True} if eager else {}
-    tools: list[Block] = [
+    return [
         {"name": spec["name"], "description": spec["description"], "input_schema": spec["parameters"]} | extra
         for spec in specs
     ]
-    mark(tools[-1])
-    return tools
 
 
 def _acts_unthinking(turns: Sequence[Turn]) -> bool:

@@ -144,7 +144,8 @@ def _result(result: ResultPart) -> Block:
     return block
 
 
-def mark(block: Block) -> None:
-    """Mark a block for the vendor's cache, which is written and read at marks only. A mark is no part of what
-    it compares."""
-    block["cache_control"] = {"type": "ephemeral"}
+def mark(block: Block, lifetime: str = "") -> None:
+    """Mark a block for the vendor's cache, which is written and read at marks only: of a request at four at
+    most, and all with the same `lifetime`, its word for one that is longer than usual. A mark is no part of
+    what it compares."""
+    block["cache_control"] = {"type": "ephemeral"} | ({"ttl": lifetime} if lifetime else {})

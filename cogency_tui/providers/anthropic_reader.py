@@ -44,6 +44,8 @@ _MEMBERS = {
 """Required fields of an event of each type."""
 
 _INPUTS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+_LONG_WRITTEN = "ephemeral_1h_input_tokens"
+"""A part of the tokens that were written to the cache, below `cache_creation`."""
 
 
 class MessagesReader:
@@ -100,6 +102,7 @@ class MessagesReader:
     def _begin(self, message: Mapping[str, Any]) -> None:
         usage = table(message.get("usage"))
         self._count(usage, _INPUTS)
+        self._count(table(usage.get("cache_creation")), (_LONG_WRITTEN,))
         self.answer = text_of(message.get("id"))
         self._usage = Usage(
             0,
@@ -148,6 +151,7 @@ class MessagesReader:
 
     def _finish(self, delta: Mapping[str, Any], usage: Mapping[str, Any]) -> Frame:
         self._count(usage, (*_INPUTS, "output_tokens"))
+        self._count(table(usage.get("cache_creation")), (_LONG_WRITTEN,))
         reason = text_of(delta.get("stop_reason"))
         finish = _FINISHES.get(reason, "other") if reason else ""
         self.stopped = finish == "stop"
@@ -170,6 +174,7 @@ class MessagesReader:
             output=counts["output_tokens"],
             cached=counts.get("cache_read_input_tokens"),
             cache_written=counts.get("cache_creation_input_tokens"),
+            long_written=counts.get(_LONG_WRITTEN, 0),
         )
 
 

@@ -22,7 +22,7 @@ from msgspec.structs import replace
 
 from cogency_tui.errors import BadRequestError, ProviderError, SessionLostError, SessionRefusedError
 from cogency_tui.protocol.messages import Message
-from cogency_tui.providers.anthropic import AnthropicWire
+from cogency_tui.providers.anthropic import AnthropicWire, cache_lifetime
 from cogency_tui.providers.anthropic_content import Arrangement, mark
 from cogency_tui.providers.anthropic_reader import MessagesReader
 from cogency_tui.providers.base import (
@@ -81,7 +81,7 @@ class ThreadWire(AnthropicWire):
         thinks = RETURNED_REASONING not in refused
         history = Arrangement(options, thinks=thinks, continued=bool(self.previous))
         history.arrange(messages)
-        self._mark(history)
+        self._mark(history, cache_lifetime(refused, options))
         if self.previous and options.previous is not None:
             options = replace(options, previous=self.previous)
         body = self.body(history, refused, options)
@@ -100,15 +100,15 @@ class ThreadWire(AnthropicWire):
         thread = {"type": "continue", "previous_message_id": self.previous}
         return {name: value for name, value in body.items() if name not in kept} | {"thread": thread}
 
-    def _mark(self, history: Arrangement) -> None:
+    def _mark(self, history: Arrangement, lifetime: str) -> None:
         """Mark the last block for the cache, and the first of a long turn: the vendor looks for the entry of
         the turn before from each mark 20 blocks back, the calls among them."""
         if not history.turns:
             return
         blocks = history.turns[-1].blocks
-        mark(blocks[-1])
+        mark(blocks[-1], lifetime)
         if self.previous and len(blocks) > _LONG_TURN:
-            mark(blocks[0])
+            mark(blocks[0], lifetime)
 
     def reader(self, options: Options = PLAIN) -> MessagesReader:
         """Create a reader, which checks that the endpoint knows the thread."""
@@ -154,6 +154,7 @@ def thread_sessions(
     """Return a function that opens sessions with one model. Nothing is sent before the first answer is
     requested. `own` as for `AnthropicWire`."""
     stillborn: list[SessionLostError] = []
+    refused: set[str] = set()
 
     async def open_session(messages: Sequence[Message], options: Options = PLAIN) -> ProviderSession:
         if len(stillborn) >= _STILLBORN:
@@ -161,7 +162,7 @@ def thread_sessions(
                 f"{endpoint.name} does not hold message threads of this conversation.", "Use replay mode."
             )
         wire = ThreadWire(endpoint, facts, own=own)
-        requests = EndpointRequests(endpoint, wire, timeouts)
+        requests = EndpointRequests(endpoint, wire, timeouts, refused)
         return ThreadSession(
             endpoint, wire, requests, messages, options, stillborn, clock=clock, wait=wait, jitter=jitter
         )

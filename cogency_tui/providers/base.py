@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 import msgspec
 
 from cogency_tui.config.schema import Effort
-from cogency_tui.providers.models import ModelFacts
+from cogency_tui.providers.models import ListedModel, ModelFacts
 
 if TYPE_CHECKING:
     from cogency_tui.protocol.events import CacheMiss
@@ -28,9 +28,10 @@ class Options(msgspec.Struct, frozen=True):
     `previous` is the `answer` to the conversation's last request, empty for its first: the endpoint compares
     the two, if it can, and states why its cache missed. None asks for no comparison.
 
-    `tier` is the vendor's name of a class of service; empty for its default. `read_image` returns the content
-    of an image by its digest. `report_rest` is called with the usage of the rest of an answer that was given
-    up, but that the endpoint could not be stopped from finishing.
+    `tier` is the vendor's name of a class of service; empty for its default. `pauses` are the last ones
+    between a turn of the conversation and the next, in seconds. `read_image` returns the content of an image
+    by its digest. `report_rest` is called with the usage of the rest of an answer that was given up, but that
+    the endpoint could not be stopped from finishing.
     """
 
     tools: "tuple[ToolSpec, ...]" = ()
@@ -38,6 +39,7 @@ class Options(msgspec.Struct, frozen=True):
     conversation: str = ""
     previous: str | None = None
     tier: str = ""
+    pauses: tuple[float, ...] = ()
     read_image: "Callable[[str], bytes] | None" = None
     report_rest: "Callable[[Usage], None] | None" = None
 
@@ -86,7 +88,8 @@ class Usage(msgspec.Struct, frozen=True):
     `input` counts everything that was sent for this generation; `billed_input` is the billed input where
     that differs (a session that bills its whole context). `cached` is the part of the billed input that was
     served from the endpoint's cache, `cache_written` the part that was written to it at a price of its own.
-    `output` counts generated tokens, reasoning included.
+    `long_written` of these live longer than usual, at yet another price. `output` counts generated tokens,
+    reasoning included.
 
     `cache_miss` is the endpoint's diagnosis of its cache; `answer` is its id of this answer, where the next
     request can be compared with it for that. `model` and `tier` are those that answered, as far as it says.
@@ -97,6 +100,7 @@ class Usage(msgspec.Struct, frozen=True):
     cached: int | None = None
     billed_input: int | None = None
     cache_written: int | None = None
+    long_written: int = 0
     estimated: bool = False
     cache_miss: "CacheMiss | None" = None
     answer: str = ""
@@ -122,6 +126,12 @@ class Notice(msgspec.Struct, frozen=True):
     """A decision that the user should see: a session seeded again, a fall-back to requests."""
 
     text: str
+
+
+class EffortRefused(Notice, frozen=True):
+    """The model does not accept this effort, and is asked without it."""
+
+    effort: Effort
 
 
 Chunk: TypeAlias = TextDelta | ReasoningDelta | CallDelta | ReasoningItem | Usage | CutOff | Retrying | Notice
@@ -203,8 +213,8 @@ class Provider(Protocol):
         """
         ...
 
-    async def models(self) -> list[str]:
-        """Return the names of the endpoint's models, sorted; empty where it does not list them.
+    async def models(self) -> list[ListedModel]:
+        """Return the endpoint's models, sorted by name; empty where it does not list them.
 
         Raises:
             ProviderError: it refused or failed.

@@ -14,7 +14,7 @@ from msgspec import structs
 from cogency_tui.config.schema import ProviderSettings, Settings, config_path
 from cogency_tui.errors import ConfigError
 from cogency_tui.providers.base import Provider
-from cogency_tui.providers.models import ModelFacts, load_models
+from cogency_tui.providers.models import ListedModel, ModelFacts, load_models
 from cogency_tui.providers.offline.provider import OfflineProvider, offline_delay
 from cogency_tui.providers.presets import ADDRESS_VARIABLES, OTHER_KEYS, OWN_ADDRESSES, PRESETS
 
@@ -115,7 +115,9 @@ def known_providers(settings: Settings, environ: Mapping[str, str]) -> list[Know
     return [KnownProvider(OFFLINE, "", OfflineProvider.model, True, "", True), *known]
 
 
-async def list_models(settings: Settings, environ: Mapping[str, str], provider: KnownProvider) -> list[str]:
+async def list_models(
+    settings: Settings, environ: Mapping[str, str], provider: KnownProvider
+) -> list[ListedModel]:
     """Ask the endpoint of a provider for its models; empty if it has no list.
 
     Raises:

@@ -23,8 +23,8 @@ from cogency_tui.providers.gemini_content import (
     without_ids,
 )
 from cogency_tui.providers.gemini_thinking import checks_signatures, thinking_config
-from cogency_tui.providers.models import ModelFacts
-from cogency_tui.providers.refused_parameters import CALL_IDS, RETURNED_REASONING, TIER
+from cogency_tui.providers.models import ListedModel, ModelFacts
+from cogency_tui.providers.refused_parameters import CALL_IDS, RETURNED_REASONING
 from cogency_tui.providers.surrogates import whole_text
 from cogency_tui.providers.wire_protocol import (
     Finish,
@@ -108,7 +108,7 @@ class GeminiWire:
         """Create a reader for the answer to a request with these `options`."""
         return GeminiReader(self._endpoint, has_tools=bool(options.tools))
 
-    def models(self, body: Mapping[str, Any]) -> list[str]:
+    def models(self, body: Mapping[str, Any]) -> list[ListedModel]:
         """Return the models that generate content, without `models/` before their names."""
         return models_in(body)
 
@@ -126,7 +126,7 @@ class GeminiWire:
         settings: dict[str, Any] = {}
         if thinking := thinking_config(self._endpoint.model, self._facts, options.effort, refused):
             settings["generationConfig"] = {"thinkingConfig": thinking}
-        if options.tier and TIER not in refused:
+        if options.tier:
             settings["serviceTier"] = options.tier
         return settings
 
@@ -236,7 +236,7 @@ def texts_of(content: Mapping[str, Any]) -> tuple[str, str]:
     return text, "".join(text_of(part.get("text")) for part in parts if part.get("thought"))
 
 
-def models_in(body: Mapping[str, Any]) -> list[str]:
+def models_in(body: Mapping[str, Any]) -> list[ListedModel]:
     """Return the models of a list that generate content, sorted, without `models/` before their names."""
     found = [table(each) for each in items(body.get("models"))]
     names = {
@@ -244,7 +244,7 @@ def models_in(body: Mapping[str, Any]) -> list[str]:
         for each in found
         if "generateContent" in items(each.get("supportedGenerationMethods", ["generateContent"]))
     }
-    return sorted(names - {""})
+    return [ListedModel(name) for name in sorted(names - {""})]
 
 
 def _unwrapped(data: str) -> str:

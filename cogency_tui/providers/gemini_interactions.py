@@ -47,8 +47,8 @@ from cogency_tui.providers.gemini_steps import steps
 from cogency_tui.providers.gemini_thinking import checks_signatures, generation_config
 from cogency_tui.providers.http_provider import EndpointRequests, Opener
 from cogency_tui.providers.http_transport import Timeouts, Wait, with_retries
-from cogency_tui.providers.models import ModelFacts
-from cogency_tui.providers.refused_parameters import RETURNED_REASONING, TIER
+from cogency_tui.providers.models import ListedModel, ModelFacts
+from cogency_tui.providers.refused_parameters import RETURNED_REASONING
 from cogency_tui.providers.surrogates import whole_text
 from cogency_tui.providers.token_counting import RepeatingUsage
 
@@ -100,14 +100,14 @@ class InteractionsWire:
         self.answer = InteractionsReader(self._endpoint, calls)
         return self.answer
 
-    def models(self, body: Mapping[str, Any]) -> list[str]:
+    def models(self, body: Mapping[str, Any]) -> list[ListedModel]:
         """Return the models that generate content, without `models/` before their names."""
         return models_in(body)
 
     def _settings(self, refused: Collection[str], options: Options) -> dict[str, Any]:
         config = generation_config(self._facts, options.effort, refused)
         settings: dict[str, Any] = {"generation_config": config} if config else {}
-        if options.tier and TIER not in refused:
+        if options.tier:
             settings["service_tier"] = options.tier
         return settings
 
@@ -153,9 +153,12 @@ def interaction_sessions(
     """Return a function that opens sessions with one model. Nothing is sent before the first answer is
     requested."""
 
+    refused: set[str] = set()
+
     async def open_session(messages: Sequence[Message], options: Options = PLAIN) -> ProviderSession:
         wire = InteractionsWire(endpoint, facts, version=version)
-        return InteractionsSession(endpoint, wire, messages, options, timeouts, wait=wait, jitter=jitter)
+        requests = EndpointRequests(endpoint, wire, timeouts, refused)
+        return InteractionsSession(endpoint, wire, requests, messages, options, wait=wait, jitter=jitter)
 
     return open_session
 
@@ -167,16 +170,16 @@ class InteractionsSession:
         self,
         endpoint: Endpoint,
         wire: InteractionsWire,
+        requests: EndpointRequests,
         seed: Sequence[Message],
         options: Options = PLAIN,
-        timeouts: Timeouts | None = None,
         *,
         wait: Wait = asyncio.sleep,
         jitter: Callable[[], float] = random.random,
     ) -> None:
         self._endpoint = endpoint
         self._wire = wire
-        self._answers = EndpointRequests(endpoint, wire, timeouts)
+        self._answers = requests
         self._options = options
         self._system = [each for each in seed if each["role"] == "system"]
         self._pending = [each for each in seed if each["role"] != "system"]

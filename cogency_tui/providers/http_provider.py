@@ -17,7 +17,6 @@ from cogency_tui.providers.base import (
     PLAIN,
     CallDelta,
     Chunk,
-    Notice,
     Options,
     ProviderSession,
     ReasoningDelta,
@@ -27,11 +26,10 @@ from cogency_tui.providers.base import (
 from cogency_tui.providers.ending_checks import check_ending
 from cogency_tui.providers.endpoint import Endpoint
 from cogency_tui.providers.http_transport import HttpTransport, Timeouts, Wait, with_retries
-from cogency_tui.providers.models import ModelFacts
+from cogency_tui.providers.models import ListedModel, ModelFacts
 from cogency_tui.providers.refused_parameters import (
-    EFFORT,
-    THINKING,
     UnsupportedParameterError,
+    notice_of_refusal,
     refused_name,
     without_refused,
 )
@@ -48,16 +46,22 @@ DRAIN = 0.5
 
 
 class EndpointRequests:
-    """Requests to one endpoint in one wire protocol, without retries. Remembers the parameters that it
-    refuses."""
+    """Requests to one endpoint in one wire protocol, without retries. Adds the parameters that it refuses to
+    `refused`, and leaves them out."""
 
-    def __init__(self, endpoint: Endpoint, wire: Wire, timeouts: Timeouts | None = None) -> None:
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        wire: Wire,
+        timeouts: Timeouts | None = None,
+        refused: set[str] | None = None,
+    ) -> None:
         self._endpoint = endpoint
         self._wire = wire
         self._transport = HttpTransport(endpoint, wire.headers(), timeouts)
-        self._refused: set[str] = set()
+        self._refused: set[str] = set() if refused is None else refused
 
-    async def models(self) -> list[str]:
+    async def models(self) -> list[ListedModel]:
         """List the endpoint's models.
 
         Raises:
@@ -93,8 +97,8 @@ class EndpointRequests:
                 if name in self._refused:
                     raise
                 self._refused.add(name)
-                if refusal.param in (EFFORT, THINKING) and options.effort is not None:
-                    yield Notice(effort_refused(self._endpoint.model, options))
+                if notice := notice_of_refusal(refusal, options, self._endpoint.model):
+                    yield notice
                 continue
             break
         yield answer.usage or _estimate(messages, answer.characters)
@@ -103,11 +107,6 @@ class EndpointRequests:
             self._endpoint, answer.finish, wrote=wrote or answer.wrote, reasoned=reasoned
         ):
             yield cut
-
-
-def effort_refused(model: str, options: Options) -> str:
-    """Return the notice for a model that refuses the effort of a request."""
-    return f"{model} does not accept the reasoning effort {options.effort}. Its own default applies instead."
 
 
 class _Answer:
@@ -248,7 +247,7 @@ class HttpProvider:
             )
         return await self._sessions(messages, options)
 
-    async def models(self) -> list[str]:
+    async def models(self) -> list[ListedModel]:
         """List the endpoint's models.
 
         Raises:

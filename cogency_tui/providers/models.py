@@ -46,8 +46,16 @@ _ON_BEDROCK = re.compile(r"(?:[a-z]+\.)?(openai|anthropic)\.(.+?)(?:-v\d+:\d+)?"
 _VERSION_DOT = re.compile(r"(?<=\d)\.(?=\d)")
 
 
+_STANDARD_TIERS = frozenset({"", "auto", "default", "standard", "on_demand"})
+"""The vendors' names of the class of service that the prices are for."""
+
+
 class Prices(msgspec.Struct, frozen=True):
-    """USD per million tokens. `long` are the prices of a request with more than `above` tokens of input."""
+    """USD per million tokens. `long` are the prices of a request with more than `above` tokens of input.
+
+    `long_write` is the factor of `cache_write` for entries of the longer lifetime, `tiers` the factors of all
+    prices for classes of service, by the vendor's names.
+    """
 
     input: float
     cached: float
@@ -55,18 +63,37 @@ class Prices(msgspec.Struct, frozen=True):
     output: float
     above: int = 0
     long: "Prices | None" = None
+    long_write: float = 1.0
+    tiers: Mapping[str, float] = {}
 
-    def cost(self, *, input: int, cached: int, cache_written: int, output: int) -> float:
+    def cost(
+        self,
+        *,
+        input: int,
+        cached: int,
+        cache_written: int,
+        output: int,
+        long_written: int = 0,
+        tier: str = "",
+    ) -> float:
         """Return the cost of one request in USD, from its counts of tokens.
 
         `input` is the whole billed input; `cached` and `cache_written` are the parts of it that were read
-        from and written to the provider's cache. `output` includes reasoning.
+        from and written to the provider's cache, and `long_written` is the part of the latter with the longer
+        lifetime. `output` includes reasoning. A `tier` without a known price costs as the standard one.
         """
-        if self.long is not None and input > self.above:
-            return self.long.cost(input=input, cached=cached, cache_written=cache_written, output=output)
+        rates = self.long if self.long is not None and input > self.above else self
         fresh = max(0, input - cached - cache_written)
-        dollars = fresh * self.input + cached * self.cached + cache_written * self.cache_write
-        return (dollars + output * self.output) / _MILLION
+        written = cache_written + long_written * (self.long_write - 1)
+        dollars = fresh * rates.input + cached * rates.cached + written * rates.cache_write
+        return (dollars + output * rates.output) * self.tiers.get(tier.lower(), 1.0) / _MILLION
+
+    def has(self, tier: str) -> bool:
+        """Return whether the price of a class of service is known."""
+        return tier.lower() in self.tiers or tier.lower() in _STANDARD_TIERS
+
+
+ReasoningSwitch = Literal["", "thinking", "enable_thinking"]
 
 
 class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,7 +103,8 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
     text, `threads` one that Anthropic's message threads accept. `reasoning`: it reasons before it answers.
     `all_turns`: OpenAI's Responses accept the reasoning of all turns. `returns_reasoning`: its Chat
     Completions want `reasoning_content` back. `images`: it takes images. `dialect` is the one that suits it.
-    `cache_diagnostics`: OpenAI states why its prompt cache missed.
+    `cache_diagnostics`: OpenAI states why its prompt cache missed. `reasoning_switch` is the field of its
+    Chat Completions that turns reasoning off, where no effort does.
     """
 
     realtime: bool = False
@@ -88,6 +116,7 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
     images: bool = False
     dialect: ModelDialect = ""
     cache_diagnostics: bool = False
+    reasoning_switch: ReasoningSwitch = ""
 
 
 class ModelFacts(Capabilities, frozen=True):
@@ -105,11 +134,26 @@ class ModelFacts(Capabilities, frozen=True):
     efforts: Mapping[Effort, str] = {}
 
 
-class Ending(NamedTuple):
-    """The end of a model: the day, and whether that is still to come."""
+class ListedModel(NamedTuple):
+    """A model in an endpoint's list; `ends` is the day of its end, if the endpoint states one."""
 
-    verb: Literal["ends", "ended"]
+    name: str
+    ends: date | None = None
+
+
+def with_listed_end(facts: ModelFacts, listed: ListedModel) -> ModelFacts:
+    """Return the facts with the end that the endpoint states, if it does: it knows best."""
+    return replace(facts, ends=listed.ends) if listed.ends else facts
+
+
+class Ending(NamedTuple):
+    """The end of a model: the day, and whether that is over."""
+
+    is_past: bool
     day: date
+
+    def __str__(self) -> str:
+        return f"{'was' if self.is_past else 'is'} retired on {self.day}"
 
 
 def ending_of(facts: ModelFacts, today: date | None = None) -> Ending | None:
@@ -117,13 +161,14 @@ def ending_of(facts: ModelFacts, today: date | None = None) -> Ending | None:
     today = today or _today()
     if facts.ends is None or facts.ends - today > _SOON:
         return None
-    return Ending("ends" if facts.ends >= today else "ended", facts.ends)
+    return Ending(facts.ends < today, facts.ends)
 
 
 def describe_ending(model: str, facts: ModelFacts, advice: str) -> str:
-    """`claude-sonnet-4-5 ends on 2026-11-30: ADVICE` for a model that ends within 60 days; else empty."""
+    """`claude-sonnet-4-5 is retired on 2026-11-30: ADVICE` for a model that ends within 60 days; else
+    empty."""
     ending = ending_of(facts)
-    return f"{model} {ending.verb} on {ending.day}: {advice}" if ending else ""
+    return f"{model} {ending}: {advice}" if ending else ""
 
 
 class Models:
@@ -143,13 +188,13 @@ class Models:
 
     def _match_served(self, provider: str, model: str) -> ModelFacts | None:
         """Return the vendor's facts of a model that a gateway or a cloud serves: without the vendor's
-        sessions, and without its prices and its end where a cloud sets its own."""
+        sessions and fields, and without its prices and its end where a cloud sets its own."""
         facts = self._match(*_vendors_name(provider, model))
         if facts is None:
             return None
         if provider not in _GATEWAYS:
             facts = replace(facts, prices=None, ends=None)
-        return replace(facts, realtime=False, live_text=False, threads=False)
+        return replace(facts, realtime=False, live_text=False, threads=False, reasoning_switch="")
 
     def of(self, provider: str) -> list[str]:
         """Return the names of a provider's known models: the user's own, then ours, newest first."""
@@ -195,6 +240,7 @@ def _today() -> date:
 
 _Price = Annotated[float, Meta(ge=0, le=_MILLION)]
 _Tokens = Annotated[int, Meta(gt=0)]
+_Factor = Annotated[float, Meta(gt=0, le=1000)]
 
 
 class _Tariff(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -214,6 +260,9 @@ class _Later(_Tariff, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 _TARIFFS: Mapping[str, type[_Tariff]] = {"prices": _Tariff, "long": _Long, "later": _Later}
 
+
+_PRICING = (*_TARIFFS, "long_write", "tiers")
+"""The keys of prices."""
 
 _Word = Annotated[str, Meta(min_length=1)]
 
@@ -237,6 +286,8 @@ class _Table(Capabilities, frozen=True, forbid_unknown_fields=True):
     prices: _Tariff | None = None
     long: _Long | None = None
     later: _Later | None = None
+    long_write: _Factor = 1.0
+    tiers: dict[str, _Factor] = {}
     ends: date | None = None
     efforts: _Efforts | None = None
 
@@ -268,7 +319,7 @@ def _tables_of(text: str, start: str) -> dict[str, dict[str, Any]]:
 def _overlay(packaged: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
     """Merge key by key, but prices as a whole: a user's price must not be mixed with a vendor's."""
     if "prices" in own:
-        packaged = {key: value for key, value in packaged.items() if key not in _TARIFFS}
+        packaged = {key: value for key, value in packaged.items() if key not in _PRICING}
     return packaged | own
 
 
@@ -276,21 +327,26 @@ def _facts(given: dict[str, Any], today: date) -> ModelFacts:
     table = msgspec.convert(given, _Table)
     capabilities = {name: getattr(table, name) for name in Capabilities.__struct_fields__}
     prices = _prices_on(today, table)
-    efforts = _words(table.efforts or _Efforts())
+    efforts = _words(table.efforts or _Efforts(), table.reasoning_switch)
     return ModelFacts(table.context, table.max_output, prices, table.ends, efforts, **capabilities)
 
 
-def _words(efforts: _Efforts) -> Mapping[Effort, str]:
+def _words(efforts: _Efforts, switch: ReasoningSwitch) -> Mapping[Effort, str]:
     words: dict[Effort, str | None] = {level: getattr(efforts, level) for level in EFFORTS}
+    if switch and any(words.values()):
+        words["none"] = "none"
     return {level: word for level, word in words.items() if word}
 
 
 def _prices_on(today: date, table: _Table) -> Prices | None:
-    if table.later is not None and table.later.since <= today:
-        return _prices(table.later)
-    if table.prices is None or table.long is None:
-        return _prices(table.prices) if table.prices else None
-    return replace(_prices(table.prices), above=table.long.above, long=_prices(table.long))
+    if table.prices is None:
+        return None
+    is_later = table.later is not None and table.later.since <= today
+    prices = _prices(table.later if table.later and is_later else table.prices)
+    if table.long is not None and not is_later:
+        prices = replace(prices, above=table.long.above, long=_prices(table.long))
+    tiers = {name.lower(): factor for name, factor in table.tiers.items()}
+    return replace(prices, long_write=table.long_write, tiers=tiers)
 
 
 def _prices(tariff: _Tariff) -> Prices:

@@ -6,18 +6,19 @@ the choice, reasoning under several names, content parts as a list, and calls in
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
+from cogency_tui.config.schema import Effort
 from cogency_tui.protocol.messages import Message, ToolSpec
 from cogency_tui.providers import failures
 from cogency_tui.providers.base import PLAIN, Options, ReasoningItem, Usage
 from cogency_tui.providers.efforts import effort_word
 from cogency_tui.providers.endpoint import Endpoint
-from cogency_tui.providers.models import ModelFacts
+from cogency_tui.providers.models import ListedModel, ModelFacts, ReasoningSwitch
 from cogency_tui.providers.openai_chat_calls import CallJoiner
 from cogency_tui.providers.openai_chat_messages import MessageEncoder
-from cogency_tui.providers.refused_parameters import EFFORT
+from cogency_tui.providers.refused_parameters import EFFORT, THINKING
 from cogency_tui.providers.surrogates import whole_text
 from cogency_tui.providers.wire_protocol import (
     Finish,
@@ -25,8 +26,8 @@ from cogency_tui.providers.wire_protocol import (
     bearer,
     count_of,
     items,
+    listed_models,
     malformed,
-    names_in,
     read_object,
     table,
     text_of,
@@ -42,6 +43,12 @@ _FINISHES: Mapping[str, Finish] = {
     "content_filter": "filter",
 }
 """Reasons for an end; `eos` is Together's, `model_length` Mistral's."""
+
+_SWITCHES: Mapping[ReasoningSwitch, Mapping[str, Any]] = {
+    "thinking": {"thinking": {"type": "disabled"}},
+    "enable_thinking": {"enable_thinking": False},
+}
+"""Fields that turn reasoning off."""
 
 _DETAILS = "reasoning_details"
 
@@ -62,7 +69,7 @@ _NAMES: Mapping[str, Vendor] = {"openrouter": "openrouter", "mistral": "mistral"
 
 def vendor_of(endpoint: Endpoint) -> Vendor:
     """Return whose endpoint this is, by its host, or its configured name: as `openai` many servers are
-    configured that are not, whose cache and classes of service are not OpenAI's."""
+    configured that are not, whose cache is not OpenAI's."""
     return _HOSTS.get(endpoint.host) or _NAMES.get(endpoint.name, "")
 
 
@@ -101,8 +108,8 @@ class ChatWire:
             body["tools"] = [_tool(spec) for spec in options.tools]
         body |= self._own_fields(options)
         without = set(refused)
-        if options.effort is not None and EFFORT not in without:
-            body |= self._effort(effort_word(self._facts.efforts, options.effort))
+        if options.effort is not None:
+            body |= self._effort(options.effort, without)
         return json.dumps({name: value for name, value in body.items() if name not in without}).encode()
 
     def reader(self, options: Options = PLAIN) -> "ChatReader":
@@ -110,20 +117,25 @@ class ChatWire:
         details = self._messages.reasoning and self._vendor in _DETAILED
         return ChatReader(self._endpoint, texts=self._facts.returns_reasoning, details=details)
 
-    def models(self, body: Mapping[str, Any]) -> list[str]:
-        """Return the ids in `data`."""
-        return names_in(body.get("data"))
+    def models(self, body: Mapping[str, Any]) -> list[ListedModel]:
+        """Return the models in `data`."""
+        return listed_models(body.get("data"))
 
     def _own_fields(self, options: Options) -> dict[str, Any]:
-        """Return the fields of this endpoint's vendor."""
+        """Return the fields of this endpoint's vendor, and the class of service that the user has chosen."""
+        fields: dict[str, Any] = {"service_tier": options.tier} if options.tier else {}
         if self._vendor == "minimax" and self._facts.returns_reasoning:
-            return {"reasoning_split": True}
-        if self._vendor != "openai":
-            return {}
-        fields = {"prompt_cache_key": options.conversation, "service_tier": options.tier}
-        return {name: value for name, value in fields.items() if value}
+            fields["reasoning_split"] = True
+        if self._vendor == "openai" and options.conversation:
+            fields["prompt_cache_key"] = options.conversation
+        return fields
 
-    def _effort(self, word: str) -> dict[str, Any]:
+    def _effort(self, effort: Effort, refused: Collection[str]) -> dict[str, Any]:
+        if effort == "none" and (switch := _SWITCHES.get(self._facts.reasoning_switch)):
+            return {} if THINKING in refused else dict(switch)
+        if EFFORT in refused:
+            return {}
+        word = effort_word(self._facts.efforts, effort)
         if self._vendor == "openrouter":
             return {"reasoning": {"effort": word}}
         return {"reasoning_effort": word}

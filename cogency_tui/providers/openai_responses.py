@@ -12,14 +12,15 @@ from typing import Any
 from cogency_tui.config.schema import Effort
 from cogency_tui.protocol.messages import Message
 from cogency_tui.providers.base import PLAIN, Options
+from cogency_tui.providers.cache_lifetimes import OPENAI, lifetime_for
 from cogency_tui.providers.efforts import effort_word
 from cogency_tui.providers.endpoint import Endpoint
-from cogency_tui.providers.models import ModelFacts
+from cogency_tui.providers.models import ListedModel, ModelFacts
 from cogency_tui.providers.openai_responses_events import LABEL, ResponsesReader
 from cogency_tui.providers.openai_responses_input import function_of, items_of
-from cogency_tui.providers.refused_parameters import EFFORT, RETURNED_REASONING
+from cogency_tui.providers.refused_parameters import EFFORT, LIFETIME, RETURNED_REASONING
 from cogency_tui.providers.surrogates import whole_text
-from cogency_tui.providers.wire_protocol import bearer, names_in
+from cogency_tui.providers.wire_protocol import bearer, listed_models
 
 
 class ResponsesWire:
@@ -58,7 +59,7 @@ class ResponsesWire:
             "include": ["reasoning.encrypted_content"] if self._facts.reasoning else [],
             "reasoning": self._reasoning(refused, options.effort),
             "prompt_cache_key": options.conversation,
-            "prompt_cache_options": self._comparison(options),
+            "prompt_cache_options": self._cache_options(refused, options),
             "service_tier": options.tier,
             "tools": [function_of(tool) for tool in options.tools],
         }
@@ -72,9 +73,9 @@ class ResponsesWire:
         """Create a reader for one answer."""
         return ResponsesReader(self._endpoint, names_answers=self._diagnoses)
 
-    def models(self, body: Mapping[str, Any]) -> list[str]:
-        """Return the ids in `data`."""
-        return names_in(body.get("data"))
+    def models(self, body: Mapping[str, Any]) -> list[ListedModel]:
+        """Return the models in `data`."""
+        return listed_models(body.get("data"))
 
     def _reasoning(self, refused: Iterable[str], effort: Effort | None) -> dict[str, str]:
         fields: dict[str, str] = {}
@@ -86,6 +87,12 @@ class ResponsesWire:
             fields["context"] = "all_turns"
         return fields
 
-    def _comparison(self, options: Options) -> dict[str, str]:
-        previous = options.previous if self._diagnoses else ""
-        return {"comparison_response_id": previous} if previous else {}
+    def _cache_options(self, refused: Iterable[str], options: Options) -> dict[str, str]:
+        """Return the comparison and the lifetime. The place of the entry is the vendor's choice, the end of
+        the input: the next request begins with that."""
+        if not self._diagnoses:
+            # An older model, which has neither.
+            return {}
+        lifetime = "" if LIFETIME in refused else lifetime_for(options.pauses, OPENAI)
+        fields = {"comparison_response_id": options.previous, "ttl": lifetime}
+        return {name: value for name, value in fields.items() if value}

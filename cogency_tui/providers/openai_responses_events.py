@@ -345,7 +345,10 @@ def _usage(reported: dict[str, Any]) -> Usage | None:
         return None
     details = table(reported.get("input_tokens_details"))
     cached, cache_written = details.get("cached_tokens"), details.get("cache_write_tokens")
-    return Usage(sent, written, count_of(cached), cache_written=count_of(cache_written))
+    lasting = count_of(table(details.get("cache_write_tokens_details")).get("ttl_12h_tokens"))
+    return Usage(
+        sent, written, count_of(cached), cache_written=count_of(cache_written), long_written=lasting or 0
+    )
 
 
 def _failure(endpoint: Endpoint, event: Mapping[str, Any]) -> ProviderError:

@@ -19,7 +19,6 @@ from cogency_tui.providers.base import (
     PLAIN,
     CallDelta,
     Chunk,
-    Notice,
     Options,
     ProviderSession,
     ReasoningDelta,
@@ -29,7 +28,7 @@ from cogency_tui.providers.base import (
 )
 from cogency_tui.providers.ending_checks import check_ending, check_memory
 from cogency_tui.providers.endpoint import Endpoint, read_error
-from cogency_tui.providers.http_provider import Opener, effort_refused
+from cogency_tui.providers.http_provider import Opener
 from cogency_tui.providers.http_transport import Timeouts
 from cogency_tui.providers.models import ModelFacts
 from cogency_tui.providers.openai_responses import ResponsesWire
@@ -37,8 +36,8 @@ from cogency_tui.providers.openai_responses_events import LABEL, ResponsesReader
 from cogency_tui.providers.openai_responses_input import items_of
 from cogency_tui.providers.openai_responses_lanes import Lane, Lanes
 from cogency_tui.providers.refused_parameters import (
-    EFFORT,
     UnsupportedParameterError,
+    notice_of_refusal,
     refused_name,
     without_refused,
 )
@@ -142,9 +141,9 @@ class ResponsesSession:
                     if name in self._refused:
                         raise
                     self._refused.add(name)
-                    if refusal.param == EFFORT:
-                        yield Notice(effort_refused(self._endpoint.model, self._options))
-                        self._options = without_refused(self._options, self._refused)
+                    if notice := notice_of_refusal(refusal, self._options, self._endpoint.model):
+                        yield notice
+                    self._options = without_refused(self._options, self._refused)
                     # The events of another response have their own numbers.
                     reader = self._wire.reader()
                     await self._socket.send(self._request())
@@ -211,6 +210,7 @@ class ResponsesSession:
         return replace(
             usage,
             cache_written=billed.cache_written,
+            long_written=billed.long_written,
             cache_miss=billed.cache_miss,
             answer=billed.answer,
             model=billed.model,

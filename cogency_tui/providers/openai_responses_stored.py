@@ -39,7 +39,7 @@ from cogency_tui.providers.ending_checks import check_memory
 from cogency_tui.providers.endpoint import Endpoint
 from cogency_tui.providers.http_provider import EndpointRequests, Opener
 from cogency_tui.providers.http_transport import Timeouts
-from cogency_tui.providers.models import ModelFacts
+from cogency_tui.providers.models import ListedModel, ModelFacts
 from cogency_tui.providers.openai_responses import ResponsesWire
 from cogency_tui.providers.openai_responses_events import LABEL, ResponsesReader
 from cogency_tui.providers.openai_responses_input import items_of
@@ -77,8 +77,8 @@ class StoredResponsesWire:
         self.answer = self._wire.reader()
         return self.answer
 
-    def models(self, body: Mapping[str, Any]) -> list[str]:
-        """Return the ids in `data`."""
+    def models(self, body: Mapping[str, Any]) -> list[ListedModel]:
+        """Return the models in `data`."""
         return self._wire.models(body)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 from msgspec.structs import replace
 
 from cogency_tui.errors import BadRequestError
-from cogency_tui.providers.base import Options
+from cogency_tui.providers.base import EffortRefused, Notice, Options
 from cogency_tui.providers.endpoint import Reported
 
 EFFORT = "effort"
@@ -28,6 +28,9 @@ TIER = "service_tier"
 CALL_IDS = "call ids"
 """Name of the ids of calls in a history, for a refusal."""
 
+LIFETIME = "cache lifetime"
+"""Name of the parameter for the longer lifetime of entries of the vendor's cache, for a refusal."""
+
 EAGER_INPUT = "eager_input_streaming"
 """Name of the field of tools by which the arguments of their calls arrive as they are written."""
 
@@ -39,7 +42,8 @@ _REFUSAL = re.compile(
 )
 _NO_THINKING = re.compile(
     r"(?=.*(thinking|include_?thoughts))"
-    r"(?=.*(not (supported|enabled|configurable)|only enabled|unknown name|must start with a thinking))",
+    r"(?=.*(not (supported|enabled|configurable)|only enabled|unknown name|must start with a thinking"
+    r"|restricted to true))",
     re.IGNORECASE | re.DOTALL,
 )
 _NO_EFFORT = re.compile(
@@ -62,6 +66,11 @@ _BAD_SIGNATURE = re.compile(
 _NO_CALL_IDS = re.compile(r"unknown name \\?\"id\\?\" at '?contents\b.*\bfunction", re.IGNORECASE)
 """Refusal of the ids of calls, by servers of an older version of Gemini's wire."""
 
+_NO_LIFETIME = re.compile(
+    r"(?=.*\bcache_control\b)(?=.*\bttl\b)"
+    r"(?=.*(not (permitted|supported|allowed)|unexpected|unknown|unsupported|invalid|input should be))",
+    re.IGNORECASE | re.DOTALL,
+)
 _NO_EAGER_INPUT = re.compile(r"\beager_input_streaming\b")
 
 _OPTIONAL: Mapping[str, str] = {
@@ -76,11 +85,13 @@ _OPTIONAL: Mapping[str, str] = {
     "prompt_cache_key": "prompt_cache_key",
     "service_tier": TIER,
     "diagnostics": "diagnostics",
+    "prompt_cache_options.ttl": LIFETIME,
     "prompt_cache_options": "prompt_cache_options",
     "anthropic-version": "anthropic-version",
     "anthropic-beta": "anthropic-beta",
     "output_config": EFFORT,
     "thinking": THINKING,
+    "enable_thinking": THINKING,
     "serviceTier": TIER,
 }
 """Optional parameters, the more specific first, and their names in `refused`: an endpoint that refuses one is
@@ -93,6 +104,7 @@ _REFUSALS = (
     (_NO_THINKING, THINKING),
     (_NO_RETURNED_THINKING, RETURNED_REASONING),
     (_NO_EFFORT, EFFORT),
+    (_NO_LIFETIME, LIFETIME),
     (_NO_EAGER_INPUT, EAGER_INPUT),
 )
 """Refusals that do not name their parameter."""
@@ -107,18 +119,37 @@ class UnsupportedParameterError(BadRequestError):
 
 
 def without_refused(options: Options, refused: Collection[str]) -> Options:
-    """Return the options without an effort that the model refused before; it may accept another."""
-    return replace(options, effort=None) if _level(options) in refused else options
+    """Return the options without an effort or a tier that the model refused before; it may accept another."""
+    if _level(options) in refused:
+        options = replace(options, effort=None)
+    return replace(options, tier="") if _tier(options) in refused else options
 
 
 def refused_name(refusal: UnsupportedParameterError, options: Options) -> str:
-    """Return the name in `refused` of what a request with these options was refused for. Of the efforts it is
-    that one alone."""
+    """Return the name in `refused` of what a request with these options was refused for. Of the efforts and
+    the tiers it is that one alone."""
+    if refusal.param == TIER and options.tier:
+        return _tier(options)
     return _level(options) if refusal.param == EFFORT and options.effort else refusal.param
+
+
+def notice_of_refusal(refusal: UnsupportedParameterError, options: Options, model: str) -> Notice | None:
+    """Return the notice for a choice of the user's that a model refuses; None for other refusals."""
+    instead = "Its own default applies instead."
+    if refusal.param in (EFFORT, THINKING) and options.effort is not None:
+        effort = options.effort
+        return EffortRefused(f"{model} does not accept the reasoning effort {effort}. {instead}", effort)
+    if refusal.param == TIER and options.tier:
+        return Notice(f"{model} does not accept the service tier {options.tier}. {instead}")
+    return None
 
 
 def _level(options: Options) -> str:
     return f"{EFFORT} {options.effort}"
+
+
+def _tier(options: Options) -> str:
+    return f"{TIER} {options.tier}"
 
 
 def refused_parameter(reported: Reported) -> str:

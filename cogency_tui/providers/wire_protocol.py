@@ -7,6 +7,7 @@ and the errors that the user sees (`failures`) are the same for all of them.
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, date, datetime
 from typing import Any, Literal, Protocol, TypeAlias, cast
 
 from cogency_tui.errors import ProviderProtocolError
@@ -14,6 +15,7 @@ from cogency_tui.protocol.events import CacheMiss
 from cogency_tui.protocol.messages import Message
 from cogency_tui.providers.base import PLAIN, CallDelta, Options, ReasoningItem, Usage
 from cogency_tui.providers.endpoint import Endpoint
+from cogency_tui.providers.models import ListedModel
 
 Finish: TypeAlias = Literal["", "stop", "length", "filter", "other"]
 """Reason for the end of an answer: the model stopped, a limit of tokens, a filter."""
@@ -78,7 +80,7 @@ class Wire(Protocol):
         """Create a reader for the answer to a request with these `options`."""
         ...
 
-    def models(self, body: Mapping[str, Any]) -> list[str]:
+    def models(self, body: Mapping[str, Any]) -> list[ListedModel]:
         """Return the names in the endpoint's list of models."""
         ...
 
@@ -141,6 +143,19 @@ def cache_miss_of(endpoint: Endpoint, reason: object, tokens: object) -> CacheMi
     return missed
 
 
-def names_in(models: object, key: str = "id") -> list[str]:
-    """Return the names in a list of objects, sorted."""
-    return sorted({text_of(table(each).get(key)) for each in items(models)} - {""})
+def listed_models(entries: object) -> list[ListedModel]:
+    """Return the models of a list as OpenAI's and Anthropic's are, sorted by name."""
+    found = {text_of(each.get("id")): _end_of(each) for each in map(table, items(entries))}
+    return [ListedModel(name, found[name]) for name in sorted(found) if name]
+
+
+def _end_of(entry: Mapping[str, Any]) -> date | None:
+    """Return the day of a model's retirement, by OpenAI's or Anthropic's field; None for a day that has
+    passed without one, as `lifecycle` shows."""
+    stated = text_of(entry.get("shutdown_date")) or text_of(entry.get("retires_at"))
+    try:
+        day = date.fromisoformat(stated[:10])
+    except ValueError:
+        return None
+    is_overdue = entry.get("lifecycle") == "deprecated" and day < datetime.now(UTC).date()
+    return None if is_overdue else day

@@ -105,6 +105,8 @@ class ConversationRecord(msgspec.Struct, frozen=True):
     call: Key | None = None
     branch: Line = ""
     renamed: bool = False
+    effort: Line = ""
+    model_chosen: bool = False
 
 
 class EventRecord(msgspec.Struct, frozen=True):
@@ -600,6 +602,8 @@ class _Incoming:
             branch=given.branch,
             renamed=given.renamed,
             imported=True,
+            effort=given.effort,
+            model_chosen=given.model_chosen,
         )
 
     def _event(self, record: EventRecord) -> None:

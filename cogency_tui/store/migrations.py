@@ -556,6 +556,12 @@ def _renumber_turns(connection: sqlite3.Connection, conversation: str | bytes, t
         )
 
 
+def add_choices_to_conversations(connection: sqlite3.Connection) -> None:
+    """Add what the user chose in a conversation: an effort, empty where none, and whether its model."""
+    for column in ("effort TEXT NOT NULL DEFAULT ''", "model_chosen INTEGER NOT NULL DEFAULT 0"):
+        connection.execute(f"ALTER TABLE conversations ADD COLUMN {column}")
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     create_conversations,
     create_events,
@@ -582,6 +588,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     add_figures_to_summaries,
     create_pins,
     create_answer_items,
+    add_choices_to_conversations,
 )
 
 CONVERSIONS: tuple[Migration, ...] = (store_user_commands_as_fields,)

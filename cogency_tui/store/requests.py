@@ -15,12 +15,18 @@ from typing import Any
 
 from cogency_tui.store.column_text import from_column, to_column
 from cogency_tui.store.database import Database
-from cogency_tui.store.events import missing
+from cogency_tui.store.events import BEGINS_TURN, missing
 
 _COLUMNS = "conversation_id, timestamp, since, through, frame, note, mode, sent"
 _SELECT = (
     "SELECT r.timestamp, since, through, note, mode, sent, frame, body FROM requests r"
     " JOIN request_frames f ON f.digest = r.frame WHERE conversation_id = ? ORDER BY r.id"
+)
+
+_PAUSES = (
+    "SELECT e.timestamp - (SELECT r.timestamp FROM requests r WHERE r.conversation_id = e.conversation_id"
+    " AND r.timestamp < e.timestamp ORDER BY r.id DESC LIMIT 1)"
+    f" FROM events e WHERE conversation_id = ? AND {BEGINS_TURN} ORDER BY seq DESC LIMIT 4"
 )
 
 
@@ -91,6 +97,13 @@ class Requests:
         """Record how a request was sent, and how many characters of it."""
         sql = "UPDATE requests SET mode = ?, sent = ? WHERE id = ?"
         await self._database.write(lambda connection: connection.execute(sql, (mode, sent, id)))
+
+    async def pauses(self, conversation_id: str) -> tuple[float, ...]:
+        """Return the last pauses in seconds, each from a turn's last request to the next turn's message, the
+        newest first."""
+        key = to_column(conversation_id)
+        rows = await self._database.read(lambda connection: connection.execute(_PAUSES, (key,)).fetchall())
+        return tuple(pause for (pause,) in rows if pause is not None)
 
     async def of_conversation(self, conversation_id: str) -> list[Request]:
         """Return its requests, the oldest first."""

@@ -25,12 +25,12 @@ from cogency_tui.store.usage import Spent
 
 COLUMNS = (
     "id, project, title, dialect, provider, model, created, updated, turns, tokens, cost, parent, call,"
-    " branch, renamed, trashed, forked_at, imported"
+    " branch, renamed, trashed, forked_at, imported, effort, model_chosen"
 )
 """Columns for `conversation_of`."""
 
-_FLAGS = [COLUMNS.split(", ").index(name) for name in ("renamed", "imported")]
-_NUMBERS = ("created", "updated", "turns", "tokens", "cost", "renamed", "imported")
+_FLAGS = [COLUMNS.split(", ").index(name) for name in ("renamed", "imported", "model_chosen")]
+_NUMBERS = ("created", "updated", "turns", "tokens", "cost", "renamed", "imported", "model_chosen")
 _OPTIONAL = ("parent", "call", "trashed", "forked_at")
 _SELECT = f"SELECT {COLUMNS} FROM conversations"
 _NEWEST_FIRST = "ORDER BY updated DESC, id DESC"
@@ -47,7 +47,8 @@ class StoredConversation:
     event `forked_at`, or the one whose `call` started it as a sub-agent's. `branch` is that of the
     repository at the beginning. `renamed` marks a title of the user's own. `trashed` is the time of its
     move to the trash. `imported` marks a conversation that came from a file, or was forked from one that
-    did.
+    did. `effort` is the reasoning effort that the user chose in it, empty if none; `model_chosen` marks a
+    `model` of the user's choice.
     """
 
     id: str
@@ -68,6 +69,8 @@ class StoredConversation:
     trashed: float | None = None
     forked_at: int | None = None
     imported: bool = False
+    effort: str = ""
+    model_chosen: bool = False
 
     @property
     def forked_after(self) -> int | None:
@@ -150,6 +153,8 @@ class Store:
         parent: str | None = None,
         call: str | None = None,
         branch: str = "",
+        effort: str = "",
+        model_chosen: bool = False,
     ) -> StoredConversation:
         """Begin a conversation in the directory `project`; with `call`, as the work of that call of
         `parent`.
@@ -160,7 +165,9 @@ class Store:
         now = time.time()
         id = id or new_conversation_id()
         conversation = StoredConversation(
-            id, project, "", dialect, provider, model, now, now, 0, 0, 0.0, parent, call, branch
+            *(id, project, "", dialect, provider, model, now, now, 0, 0, 0.0, parent, call, branch),
+            effort=effort,
+            model_chosen=model_chosen,
         )
         if not await self.database.write(partial(insert, conversation)):
             raise UsageError(f"Conversation {conversation.id!r} already exists.", "Choose another id.")
@@ -234,13 +241,25 @@ class Store:
         return await self.database.write(lambda connection: connection.execute(sql, values).rowcount == 1)
 
     async def set_settings(
-        self, id: str, *, dialect: str | None = None, provider: str | None = None, model: str | None = None
+        self,
+        id: str,
+        *,
+        dialect: str | None = None,
+        provider: str | None = None,
+        model: str | None = None,
+        effort: str | None = None,
+        model_chosen: bool | None = None,
     ) -> None:
         """Record the settings for the next turns; None leaves a setting unchanged."""
-        assignments = (
-            "dialect = coalesce(?, dialect), provider = coalesce(?, provider), model = coalesce(?, model)"
-        )
-        await self._update(id, assignments, dialect, provider, model)
+        values = {
+            "dialect": dialect,
+            "provider": provider,
+            "model": model,
+            "effort": effort,
+            "model_chosen": model_chosen,
+        }
+        assignments = ", ".join(f"{name} = coalesce(?, {name})" for name in values)
+        await self._update(id, assignments, *values.values())
 
     async def append(self, conversation_id: str, event: Event) -> int:
         """Append a complete event, and remove its drafts; return its number, which grows over all

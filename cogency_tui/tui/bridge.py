@@ -41,6 +41,9 @@ class Bridge:
     class TurnChanged(Message):
         """A turn or a summary began or ended, or a message was queued."""
 
+    class Continued(Message):
+        """The last turn goes on: the message for which it ended at a step was removed, or is being edited."""
+
     class Outdated(Message):
         """Another program has added `turns` to the conversation: its transcript and figures as stored."""
 
@@ -105,6 +108,8 @@ class Bridge:
         """When the running work started, in Unix seconds; None while idle."""
         self.retryable = False
         """True if the last turn has begun: if it failed or was interrupted, it can be continued."""
+        self._steered = False
+        """True if the running turn ends at a step for the first message of the queue."""
         self._screen = screen
         self._turns_shown = turns_shown
         self._compaction: asyncio.Task[CompactionFigures] | None = None
@@ -152,6 +157,7 @@ class Bridge:
     def interrupt(self) -> list[Written]:
         """Stop the running work; return the queued messages, which are not sent."""
         unsent = self.queue.clear()
+        self._steered = False
         if self._compaction is not None:
             self._compaction.cancel()
         elif self.conversation_id is not None:
@@ -239,6 +245,8 @@ class Bridge:
 
     def _start(self, message: Written | None, *, queued: bool = False) -> None:
         self.started = time()
+        self._steered = False
+        self.queue.in_turn = message is None or not is_own_command(message.full)
         self._screen.run_worker(partial(self._turn, message, queued=queued), group="turn")
 
     def _titled(self, conversation_id: str, title: str) -> None:
@@ -300,14 +308,20 @@ class Bridge:
 
     async def _run(self, message: Written | None, id: str, queue: "EventQueue") -> None:
         if message is None:
-            await self.agent.retry_turn(queue, conversation_id=id)
+            await self.agent.retry_turn(queue, conversation_id=id, message_waits=self._message_waits)
             return
         text = message.full
         if is_own_command(text):
             await self.agent.run_command(text[1:].strip(), queue, conversation_id=id)
         else:
             typed = message.text if message.own else ""
-            await self.agent.run_turn(text, queue, conversation_id=id, typed=typed)
+            await self.agent.run_turn(
+                text, queue, conversation_id=id, typed=typed, message_waits=self._message_waits
+            )
+
+    def _message_waits(self) -> bool:
+        self._steered = self.queue.steers
+        return self._steered
 
     async def _follow_compaction(self, work: "asyncio.Task[CompactionFigures]") -> None:
         from cogency_tui.agent.compaction import compaction_event
@@ -333,11 +347,21 @@ class Bridge:
     def _finish(self) -> None:
         """Mark the work as finished, and continue with the queue."""
         self._pacer.flush()
-        self.started = None
-        if not self._closing and (message := self.queue.take()):
-            self._start(message, queued=True)
+        self.started, self.queue.in_turn = None, False
+        waited = bool(self.queue)
+        if not self._closing:
+            self._send_next()
+        if waited:
             self._screen.post_message(self.QueueChanged())
         self._screen.post_message(self.TurnChanged())
+
+    def _send_next(self) -> None:
+        """Send the first message that waits. A turn that ended for one that has changed since goes on."""
+        if self._steered and not self.queue.steers:
+            self._screen.post_message(self.Continued())
+            self._start(None, queued=True)
+        elif message := self.queue.take():
+            self._start(message, queued=True)
 
     @property
     def allows_edits(self) -> bool:

@@ -69,7 +69,7 @@ COMMANDS = (
     SlashCommand("model", "Choose a model", "choose_model", takes="[PROVIDER[/MODEL]]", group="Model"),
     SlashCommand("mode", "Session mode", "set_mode", lambda: MODES, group="Model"),
     SlashCommand("effort", "Reasoning effort", "set_effort", lambda: EFFORT_CHOICES, group="Model"),
-    SlashCommand("dialect", "Tool-call format", "set_dialect", lambda: DIALECT_CHOICES, group="Model"),
+    SlashCommand("dialect", "Dialect of tool calls", "set_dialect", lambda: DIALECT_CHOICES, group="Model"),
     SlashCommand(
         "permissions",
         "What the agent may do without asking",

@@ -1,12 +1,22 @@
-"""Messages queued until the agent finishes its work: in order, and editable by the user.
+"""Messages queued while the agent works: in order, and editable by the user.
 
-Invariant: neither a message that is being edited nor one behind it is sent.
+A message goes at the next step of the turn, or after the turn: a shell command, one that the user has put
+off, and all behind these. Invariant: neither a message that is being edited nor one behind it is sent.
 """
 
 from collections.abc import Callable
 
+import msgspec
+
 from cogency_tui.store.prompt_text import Written
 from cogency_tui.tui.paste_chips import joined
+
+
+class Queued(msgspec.Struct, frozen=True):
+    """A message, which goes `after_turn` if the user has put it off until then."""
+
+    message: Written
+    after_turn: bool = False
 
 
 class MessageQueue:
@@ -14,27 +24,38 @@ class MessageQueue:
 
     def __init__(self, changed: Callable[[], None]) -> None:
         self._changed = changed
-        self._messages: list[Written] = []
+        self._queued: list[Queued] = []
         self.held: int | None = None
+        self.in_turn = False
+        """True while a turn runs: between its steps messages can go."""
 
     def __len__(self) -> int:
-        return len(self._messages)
+        return len(self._queued)
 
     @property
     def messages(self) -> tuple[Written, ...]:
         """All messages; the held one has its text from before the edit."""
-        return tuple(self._messages)
+        return tuple(each.message for each in self._queued)
+
+    @property
+    def steers(self) -> bool:
+        """True if the first message goes at the next step, and is not being edited."""
+        return bool(self._queued) and self.held != 0 and self.goes_at_step(0)
+
+    def goes_at_step(self, place: int) -> bool:
+        """Return whether the message at `place` goes at the next step, once it is not being edited."""
+        return not any(_goes_after_turn(each) for each in self._queued[: place + 1])
 
     def edited(self, text: Written) -> tuple[Written, ...]:
         """All messages, with the held one as `text`; without it if that is empty."""
         if self.held is None:
             return self.messages
         own = (text,) if text.text.strip() else ()
-        return (*self._messages[: self.held], *own, *self._messages[self.held + 1 :])
+        return (*self.messages[: self.held], *own, *self.messages[self.held + 1 :])
 
     def add(self, message: Written) -> None:
         """Append `message` to the queue."""
-        self._messages.append(message)
+        self._queued.append(Queued(message))
         self._changed()
 
     def take(self) -> Written | None:
@@ -42,17 +63,17 @@ class MessageQueue:
 
         Does not call `changed`: the caller knows of the change.
         """
-        if not self._messages or self.held == 0:
+        if not self._queued or self.held == 0:
             return None
         if self.held is not None:
             self.held -= 1
-        return self._messages.pop(0)
+        return self._queued.pop(0).message
 
     def hold(self, place: int) -> Written:
         """Hold the message at `place` for editing."""
         self.held = place
         self._changed()
-        return self._messages[place]
+        return self._queued[place].message
 
     def release(self, message: Written) -> None:
         """Replace the held message with its edited text; an empty one is removed."""
@@ -70,7 +91,7 @@ class MessageQueue:
             return None
         if self._replace(self.held, message) and place > self.held:
             place -= 1
-        target = self._messages[place] if place < len(self._messages) else None
+        target = self._queued[place].message if place < len(self._queued) else None
         self.held = None if target is None else place
         self._changed()
         return target
@@ -78,34 +99,54 @@ class MessageQueue:
     def _replace(self, place: int, message: Written) -> bool:
         """Put `message` in the place of another; return whether it is empty, and the place removed."""
         empty = not message.text.strip()
-        self._messages[place : place + 1] = [] if empty else [message]
+        changed = msgspec.structs.replace(self._queued[place], message=message)
+        self._queued[place : place + 1] = [] if empty else [changed]
         return empty
+
+    def is_put_off(self, place: int) -> bool:
+        """Return whether the user has put the message at `place` off until after the turn."""
+        return self._queued[place].after_turn
+
+    def toggle_time(self, place: int) -> None:
+        """Put the message at `place` off until after the turn, or let it go at the next step again."""
+        queued = self._queued[place]
+        self._queued[place] = msgspec.structs.replace(queued, after_turn=not queued.after_turn)
+        self._changed()
 
     def move(self, place: int, step: int) -> None:
         """Swap the message at `place` with the one `step` places away."""
         other = place + step
-        if 0 <= place < len(self._messages) and 0 <= other < len(self._messages):
-            messages = self._messages
-            messages[place], messages[other] = messages[other], messages[place]
+        if 0 <= place < len(self._queued) and 0 <= other < len(self._queued):
+            queued = self._queued
+            queued[place], queued[other] = queued[other], queued[place]
             if self.held in (place, other):
                 self.held = other if self.held == place else place
             self._changed()
 
     def remove(self, place: int) -> None:
         """Remove the message at `place`."""
-        if 0 <= place < len(self._messages):
-            del self._messages[place]
+        if 0 <= place < len(self._queued):
+            del self._queued[place]
             if self.held is not None and self.held >= place:
                 self.held = None if self.held == place else self.held - 1
             self._changed()
 
     def clear(self) -> list[Written]:
         """Remove and return all messages except the held one, which is in the prompt."""
-        left = [message for place, message in enumerate(self._messages) if place != self.held]
-        if self._messages:
-            self._messages, self.held = [], None
+        left = [message for place, message in enumerate(self.messages) if place != self.held]
+        if self._queued:
+            self._queued, self.held = [], None
             self._changed()
         return left
+
+
+def describe_time(*, at_step: bool) -> str:
+    """Describe when a message goes."""
+    return "at the next step" if at_step else "after this turn"
+
+
+def _goes_after_turn(queued: Queued) -> bool:
+    return queued.after_turn or is_own_command(queued.message.full)
 
 
 def is_own_command(text: str) -> bool:

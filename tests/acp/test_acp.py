@@ -24,6 +24,7 @@ from acp.schema import (
     UserMessageChunk,
 )
 
+from cogency_tui.agent.agent import Agent
 from tests import ROOT, forkserver
 
 MCP_SERVER = ROOT / "tests" / "peers" / "mcp_server.py"
@@ -216,6 +217,47 @@ async def test_a_turn_is_cancelled_before_it_has_begun(project: Path, data: Path
         await connection.cancel(session_id=session.session_id)
         async with asyncio.timeout(PATIENCE):
             assert (await turn).stop_reason == "cancelled"
+
+
+async def test_a_prompt_during_a_turn_reaches_it_at_the_next_step(project: Path, data: Path) -> None:
+    editor = Editor()
+    async with served(editor, data) as connection:
+        session = (await connection.new_session(cwd=str(project))).session_id
+
+        def prompt(text: str) -> asyncio.Task[Any]:
+            blocks = [acp.text_block(text)]
+            return asyncio.create_task(connection.prompt(session_id=session, prompt=blocks))
+
+        first = prompt("run `while [ ! -e go ]; do sleep 0.05; done`")
+        await editor.until(lambda: any(each[-1].status == "in_progress" for each in editor.calls().values()))
+        second = prompt("list files")
+        await asyncio.sleep(0)
+        # What is sent after the prompt is answered after it is read.
+        await connection.set_session_mode(session_id=session, mode_id="ask")
+        (project / "go").touch()
+        async with asyncio.timeout(PATIENCE):
+            assert [(await each).stop_reason for each in (first, second)] == ["end_turn"] * 2
+    async with Agent(llm="offline", project=project, data=data) as agent:
+        events = await (await agent.store()).events(session)
+    kinds = [event["type"] for event in events if event["type"] not in ("think", "respond")]
+    assert kinds == ["user", "call", "result", "user", "call", "result"]
+    assert [event.get("steered") for event in events if event["type"] == "user"] == [None, True]
+
+
+async def test_a_cancellation_is_also_of_the_prompts_that_wait(project: Path, data: Path) -> None:
+    editor = Editor("wait")
+    async with served(editor, data) as connection:
+        session = (await connection.new_session(cwd=str(project))).session_id
+        blocks = [acp.text_block(REPLACE)]
+        turns = [asyncio.create_task(connection.prompt(session_id=session, prompt=blocks))]
+        await editor.until(lambda: editor.asked)
+        turns.append(asyncio.create_task(connection.prompt(session_id=session, prompt=blocks)))
+        await asyncio.sleep(0)
+        await connection.set_session_mode(session_id=session, mode_id="ask")
+        await connection.cancel(session_id=session)
+        async with asyncio.timeout(PATIENCE):
+            assert [(await turn).stop_reason for turn in turns] == ["cancelled"] * 2
+    assert len(editor.asked) == 1
 
 
 async def test_a_session_is_closed_and_gone_on_with(project: Path, data: Path) -> None:

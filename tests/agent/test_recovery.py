@@ -20,7 +20,7 @@ from cogency_tui.protocol import Dialect
 from cogency_tui.protocol.events import Event
 from cogency_tui.protocol.messages import Message
 from cogency_tui.providers.base import PLAIN, Chunk, Notice, Options, Retrying, TextDelta
-from cogency_tui.providers.models import ModelFacts
+from cogency_tui.providers.models import ListedModel, ModelFacts
 from tests.agent.conftest import MakeAgent
 from tests.agent.test_turns import provider_of, results, turn, types
 from tests.peers.scripted import ScriptedProvider
@@ -161,7 +161,7 @@ class Line:
         self.sessions.append(LineSession(list(messages)))
         return self.sessions[-1]
 
-    async def models(self) -> list[str]:
+    async def models(self) -> list[ListedModel]:
         return []
 
     async def close(self) -> None:

@@ -64,7 +64,7 @@ def test_the_provider_in_force_needs_its_key(run: Run, tmp_path: Path) -> None:
     assert (status, findings["openai *"]["state"]) == (1, "bad")
 
 
-@pytest.mark.parametrize(("days", "verb", "state"), [(30, "ends", "note"), (-1, "ended", "bad")])
+@pytest.mark.parametrize(("days", "verb", "state"), [(30, "is retired", "note"), (-1, "was retired", "bad")])
 def test_the_model_in_force_is_reported_before_it_ends(
     run: Run, tmp_path: Path, days: int, verb: str, state: str
 ) -> None:
@@ -153,7 +153,7 @@ def test_a_sandbox_that_is_required_has_to_work(run: Run, tmp_path: Path) -> Non
 
 
 async def test_endpoints_are_asked_only_online(run: Run, tmp_path: Path) -> None:
-    async with ChatPeer([]) as peer:
+    async with ChatPeer([], model="m") as peer:
         path = tmp_path / "config.toml"
         path.write_text(f'provider = "mine"\n[providers.mine]\nbase_url = "{peer.base_url}"\nmodel = "m"\n')
 
@@ -162,6 +162,11 @@ async def test_endpoints_are_asked_only_online(run: Run, tmp_path: Path) -> None
             return [json.loads(line) for line in done.stdout.splitlines()]
 
         found = {finding["name"]: finding for finding in await asyncio.to_thread(ask)}
+        peer.shutdown_date = "2020-01-02"
+        retired = {finding["name"]: finding for finding in await asyncio.to_thread(ask)}
+    assert retired["endpoint mine *"]["state"] == "bad"
+    assert retired["endpoint mine *"]["what"].endswith("according to it m was retired on 2020-01-02")
+    assert retired["endpoint mine *"]["advice"] == "Choose another: `cogency-tui models mine` lists them."
     assert found["endpoint mine *"]["state"] == "ok"
     assert found["endpoint mine *"]["what"].startswith("responds, with ")
     assert found["endpoint vllm"]["state"] == "note"

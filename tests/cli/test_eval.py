@@ -28,6 +28,16 @@ def config_for(peer: ChatPeer, directory: Path, key_env: str = "") -> dict[str, 
     return {"COGENCY_CONFIG": str(path), "MINE_API_KEY": "sk-mine-1"}
 
 
+async def test_each_effort_is_sent_to_the_model(run: Run, tmp_path: Path) -> None:
+    async with ChatPeer(model="m") as peer:
+        environment = config_for(peer, tmp_path)
+        words = ("eval", "locate", "--model", "mine", "--effort", "low", "--effort", "high", "--json")
+        done = await asyncio.to_thread(run, *words, **environment)
+    [line] = done.stdout.splitlines()
+    assert [each["effort"] for each in json.loads(line)["combinations"]] == ["low", "high"]
+    assert {request.body["reasoning_effort"] for request in peer.requests} == {"low", "high"}
+
+
 @cases(("task", "status"), [("locate", 0), ("one-of-three", 1)])
 def test_the_status_says_whether_every_attempt_succeeded(capsys: Captured, task: str, status: int) -> None:
     assert main(["eval", task, "--model", "offline"]) == status

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +70,18 @@ def test_the_table_is_readable_at_80_columns_and_shows_no_key(run: Run) -> None:
     assert "USD per million tokens" in done.stderr
 
 
-def test_a_row_names_context_prices_format_end_and_effort(run: Run) -> None:
+def test_on_a_narrow_terminal_the_facts_stand_below_the_name(run: Run) -> None:
+    done = run("models", COLUMNS="60")
+    lines = done.stdout.splitlines()
+    assert max(map(len, lines)) <= 60
+    below = {name[2:]: facts.strip() for name, facts in pairwise(lines)}
+    assert below["gpt-6.1-sol"] == "1.05M · 2/0.1/10 · xml · effort low–max"
+    assert below["gpt-5-mini"] == "400k · 0.25/0.025/2 · xml · ends 2026-12-11"
+    assert lines[lines.index("  gpt-5-mini") + 2] == "    effort low–high"
+    assert any(line.startswith("* grok-4.7  500k ") for line in lines), "a table that fits remains one"
+
+
+def test_a_row_names_context_prices_dialect_end_and_effort(run: Run) -> None:
     done = run("models", "openai")
     rows = {line[2:].split()[0]: line for line in done.stdout.splitlines()}
     assert rows["gpt-6.1-sol"].split() == ["*", "gpt-6.1-sol", "1.05M", "2/0.1/10", "xml", "low–max"]
@@ -107,6 +119,21 @@ async def test_live_asks_the_endpoint(run: Run, tmp_path: Path) -> None:
     assert models["mine/house"]["context"] == 5000
     assert (refused.returncode, refused.stdout) == (1, "")
     assert "mine rejected the API key" in refused.stderr
+
+
+async def test_live_shows_the_end_that_the_endpoint_states(run: Run, tmp_path: Path) -> None:
+    async with ChatPeer(model="house", key=KEY) as peer:
+        (tmp_path / "config.toml").write_text(f'[providers.mine]\nbase_url = "{peer.base_url}"\n')
+        (tmp_path / "models.toml").write_text('["mine/house"]\ncontext = 9000\nends = 2027-03-04\n')
+        environment = {"COGENCY_CONFIG": str(tmp_path / "config.toml")}
+        peer.key = ""
+        ours = await asyncio.to_thread(listed, run, "mine", "--live", **environment)
+        peer.shutdown_date = "2027-01-31"
+        theirs = await asyncio.to_thread(listed, run, "mine", "--live", **environment)
+        peer.shutdown_date = "soon"
+        unclear = await asyncio.to_thread(listed, run, "mine", "--live", **environment)
+    ends = [models["mine/house"]["ends"] for models in (ours, theirs, unclear)]
+    assert ends == ["2027-03-04", "2027-01-31", "2027-03-04"]
 
 
 @pytest.mark.parametrize(

@@ -42,8 +42,16 @@ def test_a_model_that_ends_is_noted_on_stderr(run: Run, tmp_path: Path) -> None:
     (tmp_path / "models.toml").write_text('["groq/old"]\nends = 2020-01-02\n')
     config = str(tmp_path / "config.toml")
     done = run("run", "hello", "--json", "--provider", "groq", "--model", "old", COGENCY_CONFIG=config)
-    assert "old ended on 2020-01-02: choose another with --model." in done.stderr.splitlines()
+    assert "old was retired on 2020-01-02: choose another with --model." in done.stderr.splitlines()
     assert events(done.stdout)[0]["type"] == "user"
+
+
+def test_a_conversation_is_continued_with_its_effort(run: Run) -> None:
+    assert run("run", "list files", "--effort", "high").returncode == 0
+    id = events(run("conversations", "list", "--json").stdout)[0]["id"]
+    done = run("run", "list files", "--json", "--conversation", id)
+    efforts = {event["step"].get("effort") for event in events(done.stdout) if event["type"] == "metric"}
+    assert efforts == {"high"}, done.stderr
 
 
 def test_chunks_add_up_to_the_units(run: Run) -> None:
@@ -112,6 +120,20 @@ async def test_an_error_that_the_turn_goes_on_after_is_no_failure(run: Run, tmp_
         done = await _run_at(run, tmp_path, peer, "--json")
     assert [event["type"] for event in events(done.stdout)].count("error") == 1
     assert done.returncode == 0
+
+
+async def test_a_malformed_call_is_reported_once(run: Run, tmp_path: Path) -> None:
+    async with ChatPeer(["<execute>[{]</execute>", "Done."]) as peer:
+        done = await _run_at(run, tmp_path, peer)
+    assert done.stderr.count("Invalid JSON in call 1") == 1
+
+
+async def test_a_shortened_outcome_ends_the_error_with_one_mark(run: Run, tmp_path: Path) -> None:
+    failing = f'<execute>\n[{{"name": "read", "args": {{"file": "{"n" * 200}"}}}}]\n</execute>'
+    async with ChatPeer([failing] * 3) as peer:
+        done = await _run_at(run, tmp_path, peer, "--json")
+    *_, problem, _end = events(done.stdout)
+    assert problem["payload"]["error"].endswith("n…")
 
 
 def test_the_answer_is_on_stdout_and_talk_on_stderr(run: Run) -> None:

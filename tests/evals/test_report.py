@@ -48,6 +48,13 @@ def test_there_is_a_row_for_each_task_and_a_column_for_each_combination() -> Non
     assert row(lines, "cost") == ["$4,938.00", "$2,469.00"]
 
 
+def test_an_effort_is_named_where_one_is_set() -> None:
+    only = Combination("A", Settings(provider="openai", dialect="action", effort="low"), "a-model")
+    report = Report(SOME, [only], 1)
+    assert next(report.lines()) == "A  openai/a-model, dialect action, effort low, mode auto"
+    assert report.as_json()["combinations"][0]["effort"] == "low"
+
+
 def test_the_dialect_that_a_model_wrote_is_named_where_the_setting_does_not_name_it() -> None:
     [only] = combinations(1)
     report = Report(SOME, [only], 1)
@@ -119,7 +126,14 @@ def test_json_has_every_attempt_and_the_totals() -> None:
     found = json.loads(json.dumps(report.as_json()))
     assert (found["version"], found["times"], found["tasks"]) == (1, 2, ["locate", "one-of-three"])
     [combination] = found["combinations"]
-    chosen = {"id": "A", "provider": "openai", "model": "a-model", "dialect": "action", "mode": "auto"}
+    chosen = {
+        "id": "A",
+        "provider": "openai",
+        "model": "a-model",
+        "dialect": "action",
+        "effort": "auto",
+        "mode": "auto",
+    }
     assert chosen.items() <= combination.items()
     assert {"attempts": 2, "successes": 1, "cycles": 24_690, "cost": 2469.0}.items() <= combination.items()
     good, bad = found["attempts"]

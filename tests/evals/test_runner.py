@@ -265,6 +265,16 @@ async def test_the_model_finds_a_clean_repository(mine: Callable[[ChatPeer], int
     assert "Git: branch main" in str(exchange.context)
 
 
+def test_every_combination_is_tried_with_every_effort(configure: Configure) -> None:
+    configure('effort = "high"\n')
+    found = combine(["offline"], ["xml", "action"], None, None, ["low", "auto", "low"])
+    assert [(each.letter, each.settings.dialect, each.settings.effort) for each in found] == [
+        *(("A", "xml", "low"), ("B", "xml", "auto"), ("C", "action", "low"), ("D", "action", "auto"))
+    ]
+    [configured] = combine(["offline"], [], None, None)
+    assert configured.settings.effort == "high"
+
+
 def test_combinations_are_every_model_in_every_dialect(configure: Configure) -> None:
     configure('provider = "vllm"\nmodel = "qwen"\nmode = "replay"\n')
     found = combine(["offline", "openrouter/maker/small", "offline"], ["xml", "action"], None, 0.5)

@@ -45,11 +45,22 @@ def test_the_permissions_that_are_set_count(project: Path) -> None:
     assert "Unknown permissions 'nonsense'." in said
 
 
+def test_the_effort_comes_back_with_the_conversation(project: Path) -> None:
+    assert "Reasoning effort: high." in piped(project, "list files\n/effort high\n").stdout
+    assert "Reasoning effort: high." in piped(project, "/effort\n", "-c").stdout
+    assert "Reasoning effort: auto." in piped(project, "/effort\n").stdout
+
+
+def test_the_status_names_effort_and_dialect(project: Path) -> None:
+    said = piped(project, "/effort low\n/dialect native\n/status\n").stdout.splitlines()
+    assert "Reasoning effort low. Dialect xml (offline cannot be sent tools here)." in said
+
+
 def test_the_dialect_and_the_model_that_are_set_are_those_that_answer(project: Path) -> None:
     said = piped(project, "/dialect action\n/dialect klingon\n/model offline\n/model nobody/x\nlist files\n")
     lines = said.stdout.splitlines()
-    assert "Tool-call format: action. Choose one of: auto, native, xml, delimiter, action." in lines
-    assert "Unknown tool-call format 'klingon'." in said.stdout
+    assert "Dialect: action. Choose one of: auto, native, xml, delimiter, action." in lines
+    assert "Unknown dialect 'klingon'." in said.stdout
     assert any(line.startswith("The model is offline/") for line in lines)
     assert "Error: Unknown provider 'nobody'" in said.stdout
     assert lines[-1] == "Done."

@@ -58,6 +58,29 @@ async def test_what_a_person_typed_before_a_question_does_not_answer_it(pipe: tu
     os.close(pipe[1])
 
 
+@pytest.mark.parametrize(
+    ("typed", "interactive", "waits"),
+    [
+        ("\n  \nhello\n/undo\n", True, True),
+        ("hello", True, False),
+        ("\n", True, False),
+        (" /undo\nhello\n", True, False),
+        ("hello\n", False, False),
+    ],
+)
+async def test_a_typed_message_waits_and_a_command_or_a_piped_line_does_not(
+    pipe: tuple[int, int], typed: str, interactive: bool, waits: bool
+) -> None:
+    lines = InputLines(pipe[0], interactive=interactive)
+    lines.open()
+    os.write(pipe[1], typed.encode())
+    await until(lambda: lines.queued == typed.count("\n"))
+
+    assert lines.message_waits == waits
+    lines.close()
+    os.close(pipe[1])
+
+
 async def test_a_question_that_is_withdrawn_takes_no_line(pipe: tuple[int, int]) -> None:
     lines = InputLines(pipe[0], interactive=True)
     lines.open()

@@ -13,7 +13,7 @@ A reply may be an `Answer`, with thinking and calls. What of these comes back ha
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import takewhile
@@ -54,6 +54,8 @@ class Bill:
     full: int
     written: int
     read: int
+    long: int = 0
+    """Those of the written that live for an hour."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +66,7 @@ class _Block:
     whole: str
     """All of it but the mark, as JSON."""
     marked: bool
+    lifetime: str = "5m"
 
 
 class AnthropicPeer(Peer):
@@ -79,6 +82,8 @@ class AnthropicPeer(Peer):
     context_size = 200_000
     others: Sequence[str] = ()
     """Models that are listed beside its own."""
+    lifecycles: Mapping[str, tuple[str, str]] = {}
+    """The lifecycle of models that are not active, each with the day of their retirement."""
     compares_late = False
     """True if no comparison is done before its answer begins."""
     thinking_types: Sequence[str] = ("adaptive", "between_tools", "disabled", "enabled")
@@ -87,6 +92,9 @@ class AnthropicPeer(Peer):
     betas: Sequence[str] = (BINDING, INTERLEAVED, THREADS)
     """The features in beta that it takes."""
     refuses_eager_input = False
+    refuses_lifetimes = False
+    tier = "standard"
+    """The class of service that answers."""
     binds = False
     """True if thinking is refused once what comes before it has changed."""
 
@@ -116,8 +124,9 @@ class AnthropicPeer(Peer):
         return []
 
     @cached_property
-    def _entries(self) -> set[str]:
-        return set()
+    def _entries(self) -> dict[str, str]:
+        """The lifetimes of entries, by their prefixes."""
+        return {}
 
     @cached_property
     def _compared(self) -> dict[str, list[_Block]]:
@@ -127,6 +136,12 @@ class AnthropicPeer(Peer):
     def forget(self) -> None:
         """Let all cache entries expire."""
         self._entries.clear()
+
+    def rest(self) -> None:
+        """Let the cache entries of five minutes expire, and all threads."""
+        for prefix in [prefix for prefix, lifetime in self._entries.items() if lifetime == "5m"]:
+            del self._entries[prefix]
+        self.threads.forget()
 
     def refuse(self, request: Request) -> tuple[int, str] | None:
         path, _, _query = request.path.partition("?")
@@ -225,7 +240,13 @@ class AnthropicPeer(Peer):
                     return f"{place}: text content blocks must be non-empty"
                 if block.kind == "text" and not block.text.strip():
                     return f"{place}: text content blocks must contain non-whitespace text"
-        marks = sum(block.marked for block in _blocks(body))
+        lifetimes = [block.lifetime for block in _blocks(body) if block.marked]
+        if self.refuses_lifetimes and "1h" in lifetimes:
+            place = "messages.0.content.0.text.cache_control.ephemeral.ttl"
+            return f"{place}: Extra inputs are not permitted"
+        if lifetimes != sorted(lifetimes):
+            return "a ttl='1h' cache_control block must not come after a ttl='5m' cache_control block"
+        marks = len(lifetimes)
         if body.get("thread") and marks > MOST_MARKS:
             return (
                 f"thread: a maximum of {MOST_MARKS} blocks with cache_control may be provided. Found {marks}."
@@ -278,11 +299,11 @@ class AnthropicPeer(Peer):
             "usage": {
                 **_input(bill),
                 "cache_creation": {
-                    "ephemeral_5m_input_tokens": bill.written,
-                    "ephemeral_1h_input_tokens": 0,
+                    "ephemeral_5m_input_tokens": bill.written - bill.long,
+                    "ephemeral_1h_input_tokens": bill.long,
                 },
                 "output_tokens": 1,
-                "service_tier": "standard",
+                "service_tier": self.tier,
                 "inference_geo": "global",
             },
         }
@@ -339,9 +360,10 @@ class AnthropicPeer(Peer):
         seen = (at for mark in reversed(marks) for at in range(mark, max(-1, mark - self.look_back), -1))
         read = next((sizes[at] for at in seen if prefixes[at] in self._entries), 0)
         kept = [mark for mark in marks if sizes[mark] >= self.least_cached]
-        self._entries.update(prefixes[mark] for mark in kept)
+        self._entries.update({prefixes[mark]: blocks[mark].lifetime for mark in kept})
         written = max(0, sizes[kept[-1]] - read) if kept else 0
-        return Bill(_tokens(blocks) - written - read, written, read)
+        lasts = bool(kept) and blocks[kept[-1]].lifetime == "1h"
+        return Bill(_tokens(blocks) - written - read, written, read, written if lasts else 0)
 
     def _diagnose(self, body: dict[str, Any], answer: str) -> dict[str, Any] | None:
         """Compare a request with the one that it names; None where it names none, or continues that one."""
@@ -365,12 +387,14 @@ class AnthropicPeer(Peer):
         return {"cache_miss_reason": {"type": kind, "cache_missed_input_tokens": missed}}
 
     def _model(self, name: str) -> dict[str, Any]:
+        lifecycle, day = self.lifecycles.get(name, ("active", ""))
         return {
             "type": "model",
             "id": name,
             "display_name": name.title(),
             "created_at": "2026-02-04T00:00:00Z",
-            "lifecycle": "active",
+            "lifecycle": lifecycle,
+            "retires_at": f"{day}T00:00:00Z" if day else None,
             "max_input_tokens": self.context_size,
             "max_tokens": self.most_output,
         }
@@ -428,7 +452,9 @@ def _blocks(body: dict[str, Any]) -> list[_Block]:
 
 def _block(role: str, block: dict[str, Any]) -> _Block:
     unmarked = {name: value for name, value in block.items() if name != "cache_control"}
-    return _Block(role, block["type"], _text(unmarked), json.dumps(unmarked), "cache_control" in block)
+    lifetime = block.get("cache_control", {}).get("ttl", "5m")
+    whole = json.dumps(unmarked)
+    return _Block(role, block["type"], _text(unmarked), whole, "cache_control" in block, lifetime)
 
 
 def _text(block: dict[str, Any]) -> str:

@@ -38,6 +38,8 @@ class ChatPeer(Peer):
     rules = Rules()
     own_fields: Iterable[str] = ()
     """Fields of a request that it has beside OpenAI's."""
+    shutdown_date = ""
+    """The end of its model, as its list states it."""
     no_tools: tuple[int, str] | None = None
     """Status and words with which it refuses tools."""
 
@@ -74,7 +76,13 @@ class ChatPeer(Peer):
     def whole(self, request: Request) -> tuple[int, str] | None:
         if request.method != "GET":
             return None
-        model = {"id": self.model, "object": "model", "created": 1_700_000_000, "owned_by": "us"}
+        model: dict[str, Any] = {
+            "id": self.model,
+            "object": "model",
+            "created": 1_700_000_000,
+            "owned_by": "us",
+        }
+        model |= {"shutdown_date": self.shutdown_date} if self.shutdown_date else {}
         return 200, json.dumps({"object": "list", "data": [model]})
 
     def context(self, request: Request) -> Context:

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from cogency_tui.errors import NetworkError, ProviderError
 from cogency_tui.protocol.messages import Message
 from cogency_tui.providers.base import PLAIN, Chunk, Options, ReasoningDelta, TextDelta, Usage, unanswered
-from cogency_tui.providers.models import ModelFacts
+from cogency_tui.providers.models import ListedModel, ModelFacts
 from cogency_tui.providers.offline.title_words import is_title_task
 from cogency_tui.providers.token_counting import estimate_tokens
 
@@ -92,8 +92,8 @@ class ScriptedProvider:
         self.seeds.append(list(messages))
         return ScriptedSession(self)
 
-    async def models(self) -> list[str]:
-        return [self.model]
+    async def models(self) -> list[ListedModel]:
+        return [ListedModel(self.model)]
 
     async def close(self) -> None:
         self.closed += 1

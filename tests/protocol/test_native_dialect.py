@@ -246,6 +246,13 @@ def test_a_malformed_native_call_is_rendered_as_it_was_with_its_result() -> None
     assert [each["type"] for each in parts(results)] == ["result"]
 
 
+def test_a_note_of_the_engine_follows_the_text_of_its_result() -> None:
+    noted = result("c", "fetch", "A page.", note="Fetch no more.")
+    [text] = [part["text"] for part in parts(render([noted], "native")[-1]) if part["type"] == "text"]
+    assert text == "[engine] A page.\n\n[engine] Fetch no more."
+    assert '"content": "A page.", "note": "Fetch no more."' in render([noted], "xml")[-1]["content"]
+
+
 def test_a_malformed_block_of_another_dialect_is_text_and_so_is_its_result() -> None:
     failed = result("x", "execute", None, error=True, raw="<execute>[nonsense]</execute>")
     failed["cycle"] = "1"

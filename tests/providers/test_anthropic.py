@@ -1,9 +1,11 @@
 """What Anthropic Messages alone has, over real sockets: its cache and its limits."""
 
 from dataclasses import replace
+from datetime import date
 from functools import partial
 
 import pytest
+from anthropic import AsyncAnthropic
 
 from cogency_tui.errors import BadRequestError
 from cogency_tui.protocol.messages import Message
@@ -132,6 +134,26 @@ async def test_all_models_are_listed() -> None:
     async with AnthropicPeer(key=KEY) as peer:
         peer.others = [f"claude-{number:02d}" for number in range(30)]
         provider = ANTHROPIC.provider(peer)
-        assert await provider.models() == [*peer.others, "test-model"]
+        assert [each.name for each in await provider.models()] == [*peer.others, "test-model"]
         await provider.close()
     assert len(peer.requests) == 1
+
+
+async def test_the_list_states_when_models_are_retired() -> None:
+    async with AnthropicPeer(key=KEY) as peer:
+        peer.others = ["claude-1", "claude-2", "claude-3", "claude-4"]
+        peer.lifecycles = {
+            "claude-1": ("retired", "2020-01-02"),
+            # Its retirement is overdue: it still answers.
+            "claude-2": ("deprecated", "2020-01-02"),
+            "claude-3": ("deprecated", "2999-01-02"),
+            "claude-4": ("deprecated", ""),
+        }
+        provider = ANTHROPIC.provider(peer)
+        ends = [each.ends for each in await provider.models()]
+        await provider.close()
+        async with AsyncAnthropic(api_key=KEY, base_url=peer.origin) as client:
+            read = {each.id: each.retires_at async for each in client.models.list()}
+    assert ends == [date(2020, 1, 2), None, date(2999, 1, 2), None, None]
+    days = [each and each.date() for _name, each in sorted(read.items())]
+    assert days == [date(2020, 1, 2), date(2020, 1, 2), date(2999, 1, 2), None, None]

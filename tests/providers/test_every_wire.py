@@ -251,7 +251,7 @@ async def test_a_model_that_is_not_there_is_named_with_what_to_do(vendor: Vendor
 async def test_models_are_listed(vendor: Vendor) -> None:
     async with vendor.peer(model="best-1", key=KEY) as peer:
         provider = vendor.provider(peer)
-        assert await provider.models() == ["best-1"]
+        assert [each.name for each in await provider.models()] == ["best-1"]
         await provider.close()
     assert [request.method for request in peer.requests] == ["GET"]
 

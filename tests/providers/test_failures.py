@@ -24,7 +24,7 @@ from cogency_tui.errors import (
 )
 from cogency_tui.providers.endpoint import Endpoint
 from cogency_tui.providers.failures import from_exception, from_frame, from_status, not_a_stream, retry_after
-from cogency_tui.providers.refused_parameters import EFFORT, UnsupportedParameterError
+from cogency_tui.providers.refused_parameters import EFFORT, THINKING, UnsupportedParameterError
 from tests.cases import cases
 
 KEY = "sk-very-secret"
@@ -158,6 +158,13 @@ def test_a_refused_effort_is_known_in_every_vendors_words(body: str) -> None:
     error = from_status(ENDPOINT, 400, {}, body)
     assert isinstance(error, UnsupportedParameterError)
     assert error.param == EFFORT
+
+
+def test_a_refused_switch_is_known_without_quotes() -> None:
+    body = vendor("The value of the enable_thinking parameter is restricted to True.")
+    error = from_status(ENDPOINT, 400, {}, body)
+    assert isinstance(error, UnsupportedParameterError)
+    assert error.param == THINKING
 
 
 @cases(

@@ -54,6 +54,6 @@ async def test_what_was_sent_before_is_read_from_the_cache() -> None:
 async def test_all_models_are_on_one_page() -> None:
     async with GeminiPeer(key=KEY) as peer:
         provider = GEMINI.provider(peer)
-        assert await provider.models() == ["test-model"]
+        assert [each.name for each in await provider.models()] == ["test-model"]
         await provider.close()
     assert peer.requests[0].path == "/v1beta/models?pageSize=1000"

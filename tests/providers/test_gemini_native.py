@@ -298,7 +298,8 @@ async def test_a_model_without_levels_or_tiers_is_asked_without() -> None:
         _, asked = await ask(provider, QUESTION, Options(effort="high", tier="flex"))
         await provider.close()
     assert [chunk.text for chunk in asked.chunks if isinstance(chunk, Notice)] == [
-        f"{MODEL} does not accept the reasoning effort high. Its own default applies instead."
+        f"{MODEL} does not accept the reasoning effort high. Its own default applies instead.",
+        f"{MODEL} does not accept the service tier flex. Its own default applies instead.",
     ]
     last = peer.requests[-1].body
     assert "serviceTier" not in last

@@ -12,6 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 from cogency_tui.errors import ConfigError
+from cogency_tui.providers.efforts import substitute
 from cogency_tui.providers.models import (
     ModelFacts,
     Models,
@@ -213,7 +214,7 @@ def test_parts_that_exceed_their_whole_are_not_paid_back() -> None:
 def test_worked_examples(model: str, tokens: dict[str, int], dollars: float) -> None:
     prices = load().find("openai", model).prices
     assert prices is not None
-    counts = {"input": 0, "cached": 0, "cache_written": 0, "output": 0} | tokens
+    counts: dict[str, Any] = {"input": 0, "cached": 0, "cache_written": 0, "output": 0, **tokens}
     assert prices.cost(**counts) == pytest.approx(dollars)
 
 
@@ -451,9 +452,9 @@ def _check(prices: Prices) -> None:
     [
         (None, None),
         (date(2027, 1, 22), None),
-        (date(2027, 1, 21), ("ends", date(2027, 1, 21))),
-        (date(2026, 11, 22), ("ends", date(2026, 11, 22))),
-        (date(2026, 11, 21), ("ended", date(2026, 11, 21))),
+        (date(2027, 1, 21), (False, date(2027, 1, 21))),
+        (date(2026, 11, 22), (False, date(2026, 11, 22))),
+        (date(2026, 11, 21), (True, date(2026, 11, 21))),
     ],
 )
 def test_an_end_is_reported_from_60_days_before_it_on(
@@ -464,7 +465,7 @@ def test_an_end_is_reported_from_60_days_before_it_on(
 
 def test_an_ending_is_described_with_advice() -> None:
     facts = ModelFacts(ends=date(2020, 1, 2))
-    assert describe_ending("m", facts, "choose another.") == "m ended on 2020-01-02: choose another."
+    assert describe_ending("m", facts, "choose another.") == "m was retired on 2020-01-02: choose another."
     assert describe_ending("m", ModelFacts(), "choose another.") == ""
 
 
@@ -495,7 +496,7 @@ def test_announced_ends_are_known(model: str, ends: date) -> None:
         ),
         ("anthropic/claude-opus-4-5", {"low": "low", "medium": "medium", "high": "high"}),
         ("gemini/gemini-4-hydrogen", {"low": "low", "medium": "medium", "high": "high", "max": "xhigh"}),
-        ("deepseek/deepseek-v4-pro", {"low": "low", "high": "high", "max": "max"}),
+        ("deepseek/deepseek-v4-pro", {"none": "none", "low": "low", "high": "high", "max": "max"}),
         ("openai/gpt-4.1", {}),
     ],
 )
@@ -528,3 +529,57 @@ def test_nothing_is_read_before_it_is_asked_for() -> None:
     assert lines[0] == "imported"
     assert lines[1].endswith("models.toml")
     assert lines[-1] == "loaded"
+
+
+def test_a_tier_multiplies_all_prices_those_of_long_inputs_too() -> None:
+    tiers = {"flex": 0.5, "priority": 2.0}
+    prices = Prices(2, 0.2, 2.5, 10, above=100, long=Prices(4, 0.4, 5, 15), tiers=tiers)
+    short: dict[str, Any] = {"input": 100, "cached": 50, "cache_written": 10, "output": 20}
+    long: dict[str, Any] = {**short, "input": 200}
+    for counts in (short, long):
+        usual = prices.cost(**counts)
+        assert prices.cost(**counts, tier="Flex") == usual / 2
+        assert prices.cost(**counts, tier="priority") == usual * 2
+        assert prices.cost(**counts, tier="default") == prices.cost(**counts, tier="scale") == usual
+    assert [prices.has(tier) for tier in ("", "default", "STANDARD", "flex", "scale")] == [
+        *(True, True, True, True, False)
+    ]
+
+
+def test_the_users_file_states_the_prices_of_tiers(own: Path) -> None:
+    own.write_text(
+        '["acme/m"]\nprices = { input = 2, cache_write = 3, output = 4 }\nlong_write = 2\n'
+        "later = { since = 2027-01-01, input = 4, cache_write = 6, output = 8 }\ntiers = { Flex = 0.5 }\n"
+        '["openai/gpt-6-sol"]\nprices = { input = 1, output = 2 }\n'
+    )
+    now, later = load_models(own, date(2026, 12, 31)), load_models(own, date(2027, 1, 1))
+    assert now.find("acme", "m").prices == Prices(2, 2, 3, 4, long_write=2, tiers={"flex": 0.5})
+    assert later.find("acme", "m").prices == Prices(4, 4, 6, 8, long_write=2, tiers={"flex": 0.5})
+    # A user's price is not mixed with a vendor's factors.
+    assert now.find("openai", "gpt-6-sol").prices == Prices(1, 1, 1, 2)
+
+
+def test_vendors_tiers_have_prices_where_these_are_published() -> None:
+    models = load()
+    for provider, model, tier, dollars in (
+        ("openai", "gpt-6.1-sol", "flex", 1.0),
+        ("openai", "gpt-6.1-sol", "ultrafast", 12.0),
+        ("openai", "gpt-5.5", "priority", 12.5),
+        ("gemini", "gemini-3.5-flash", "priority", 2.7),
+        ("openrouter", "openai/gpt-6.1-sol", "priority", 4.0),
+    ):
+        prices = models.find(provider, model).prices
+        assert prices is not None
+        assert prices.has(tier)
+        cost = prices.cost(input=100_000, cached=0, cache_written=0, output=0, tier=tier)
+        assert cost == pytest.approx(dollars / 10)
+    assert not (models.find("anthropic", "claude-sonnet-5-5").prices or Prices(1, 1, 1, 1)).has("priority")
+
+
+def test_a_switch_gives_a_model_with_levels_one_without_reasoning() -> None:
+    models = load_models()
+    assert list(models.find("deepseek", "deepseek-v4-pro").efforts) == ["none", "low", "high", "max"]
+    assert models.find("vercel", "deepseek/deepseek-v4-pro").reasoning_switch == ""
+    assert models.find("moonshot", "kimi-k2.6").efforts == {}, "it has a switch and no levels"
+    assert models.find("qwen", "qwen3.8-max").reasoning_switch == "enable_thinking"
+    assert substitute(models.find("deepseek", "deepseek-v4-pro").efforts, "none") == ""

@@ -1,5 +1,7 @@
 """Loops of native calls over Chat Completions, on real sockets, with servers of every habit and rule."""
 
+from typing import Literal
+
 import pytest
 
 from cogency_tui.errors import BadRequestError, NetworkError
@@ -98,6 +100,19 @@ async def test_a_refused_effort_is_left_out_with_one_notice() -> None:
     assert ["reasoning_effort" in request.body for request in peer.requests] == [True, False, False]
     [notice] = loop.notices
     assert notice.startswith("test-model does not accept the reasoning effort high.")
+
+
+@pytest.mark.parametrize("field", ["thinking", "enable_thinking"])
+async def test_a_switch_that_is_refused_is_left_out_with_one_notice(
+    field: Literal["thinking", "enable_thinking"],
+) -> None:
+    facts = ModelFacts(reasoning_switch=field)
+    async with ChatPeer([Answer("", CALLS[0]), "Done."], refuses=[field]) as peer:
+        loop = loop_with(peer, facts=facts)
+        await loop.run(Options(tools=(READ,), effort="none"))
+    assert [field in request.body for request in peer.requests] == [True, False, False]
+    [notice] = loop.notices
+    assert notice.startswith("test-model does not accept the reasoning effort none.")
 
 
 async def test_tools_that_are_refused_are_one_error_with_the_dialect_to_use() -> None:

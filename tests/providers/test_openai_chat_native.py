@@ -14,7 +14,7 @@ from cogency_tui.config.schema import Effort
 from cogency_tui.protocol.messages import ImagePart, Message, Part, ToolSpec
 from cogency_tui.providers.base import PLAIN, CallDelta, Options, ReasoningItem
 from cogency_tui.providers.endpoint import Endpoint
-from cogency_tui.providers.models import ModelFacts
+from cogency_tui.providers.models import ModelFacts, ReasoningSwitch
 from cogency_tui.providers.openai_chat import ChatReader, ChatWire
 from tests.cases import cases
 from tests.peers.chat_answers import Call, Habits, call_deltas
@@ -162,11 +162,14 @@ def test_nothing_about_tools_is_sent_without_them() -> None:
     assert body_of([SYSTEM, ASKED]).keys() == {"model", "messages", "stream", "stream_options"}
 
 
-def test_fields_of_openai_alone_are_sent_to_its_own_endpoint_alone() -> None:
+def test_the_cache_key_is_sent_to_openai_alone_and_a_chosen_tier_to_all() -> None:
     options = Options(conversation="c1", tier="flex")
     served = Endpoint("openai", "http://127.0.0.1:8000/v1", "m")
     for endpoint in (served, OTHER, OPENROUTER, MISTRAL):
-        assert not {"prompt_cache_key", "service_tier"} & body_of([ASKED], endpoint, options=options).keys()
+        body = body_of([ASKED], endpoint, options=options)
+        assert "prompt_cache_key" not in body
+        assert body["service_tier"] == "flex"
+        assert "service_tier" not in body_of([ASKED], endpoint, options=Options(conversation="c1"))
 
 
 def test_a_longer_history_begins_with_the_shorter_one() -> None:
@@ -197,6 +200,24 @@ EFFORTS: ModelFacts = ModelFacts(efforts={"none": "none", "low": "low", "high": 
 )
 def test_effort_is_in_the_vendors_word(facts: ModelFacts, effort: Effort, word: str) -> None:
     assert body_of([ASKED], facts=facts, options=Options(effort=effort))["reasoning_effort"] == word
+
+
+SWITCHES: list[tuple[ReasoningSwitch, dict[str, Any]]] = [
+    ("thinking", {"thinking": {"type": "disabled"}}),
+    ("enable_thinking", {"enable_thinking": False}),
+]
+
+
+@cases(("switch", "fields"), SWITCHES)
+def test_a_switch_turns_reasoning_off_where_no_effort_does(
+    switch: ReasoningSwitch, fields: dict[str, Any]
+) -> None:
+    facts = ModelFacts(efforts={"none": "none", "low": "low"}, reasoning_switch=switch)
+    plain = body_of([ASKED], facts=facts)
+    assert body_of([ASKED], facts=facts, options=Options(effort="none")) == {**plain, **fields}
+    low = body_of([ASKED], facts=facts, options=Options(effort="low"))
+    assert low == {**plain, "reasoning_effort": "low"}
+    assert body_of([ASKED], facts=facts, options=Options(effort="none"), refused=["thinking"]) == plain
 
 
 def test_effort_is_reasoning_to_openrouter_and_left_out_once_refused() -> None:

@@ -176,6 +176,23 @@ async def test_an_effort_that_is_refused_is_reported_once_and_left_out(
 
 
 @pytest.mark.parametrize("channel", CHANNELS)
+async def test_a_tier_that_is_refused_is_reported_once_and_left_out(
+    channel: type[ReplayChannel] | type[ResumeChannel],
+) -> None:
+    peer = ResponsesPeer(["One.", "Two."], refuses=["service_tier"])
+    async with talk_with(peer, channel, replace_options(tier="flex")) as talk:
+        await talk.say("First.")
+        assert talk.notices == [
+            "test-model does not accept the service tier flex. Its own default applies instead."
+        ]
+        await talk.say("Second.")
+        assert not talk.notices
+    bodies = [request.body for request in peer.requests if request.body]
+    bodies += [frame for socket in peer.sockets for frame in socket.frames]
+    assert ["service_tier" in body for body in bodies] == [True, False, False]
+
+
+@pytest.mark.parametrize("channel", CHANNELS)
 async def test_options_that_an_endpoint_refuses_are_left_out(
     channel: type[ReplayChannel] | type[ResumeChannel],
 ) -> None:

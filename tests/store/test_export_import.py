@@ -71,6 +71,7 @@ async def test_an_export_imports_into_an_equal_conversation(
 ) -> None:
     blobs = Blobs(directory / "blobs")
     await full(store, conversation, blobs)
+    await store.set_settings(conversation.id, effort="high", model_chosen=True)
     lines = await lines_of(store, conversation.id, blobs)
 
     elsewhere = Blobs(tmp_path / "other/blobs")

@@ -73,3 +73,25 @@ async def test_no_conversation_has_no_requests(directory: Path) -> None:
     async with await Store.open(directory) as store:
         with pytest.raises(StoreError, match="Conversation 'gone' not found"):
             await Requests(store.database).add("gone", 0, 1, FRAME, "")
+
+
+async def test_pauses_are_from_the_last_request_of_a_turn_to_the_next_turn(directory: Path) -> None:
+    async with await Store.open(directory) as store:
+        id, _numbers = await begin(store)
+        requests = Requests(store.database)
+        assert await requests.pauses(id) == ()
+        for message, sent in (
+            (100.0, (101.0, 150.0)),
+            (200.0, (201.0,)),
+            (900.0, ()),
+            (901.0, (902.0,)),
+            (5000.0, ()),
+        ):
+            number = await store.append(id, {"type": "user", "timestamp": message, "content": "go"})
+            for moment in sent:
+                added = await requests.add(id, 0, number, FRAME, "")
+                sql = "UPDATE requests SET timestamp = ? WHERE id = ?"
+                await store.database.write(
+                    lambda connection, sql=sql, row=(moment, added): connection.execute(sql, row)
+                )
+        assert await requests.pauses(id) == (4098.0, 700.0, 699.0, 50.0)

@@ -259,7 +259,8 @@ class NoProfile:
 
 
 class ScriptedAgent:
-    """Plays one script a turn, over and over when there are more turns than scripts."""
+    """Plays one script a turn, over and over when there are more turns than scripts. A
+    turn ends after figures if a message waits."""
 
     def __init__(self, project: Path, *scripts: Sequence[Step], settings: Settings | None = None) -> None:
         self.settings = settings or Settings(provider="openai")
@@ -325,6 +326,15 @@ class ScriptedAgent:
     def review(self, conversation_id: str) -> NothingToReview:
         return NothingToReview()
 
+    def refuses(self, effort: EffortChoice) -> bool:
+        return False
+
+    async def resume_choices(self, conversation_id: str) -> str:
+        return ""
+
+    async def store_choices(self, conversation_id: str) -> None:
+        pass
+
     def interrupt(self, conversation_id: str | None = None) -> None:
         self._interrupted.set()
 
@@ -337,14 +347,24 @@ class ScriptedAgent:
     async def leave(self, conversation_id: str | None) -> None:
         self._interrupted.set()
 
-    async def retry_turn(self, queue: EventQueue, *, conversation_id: str) -> None:
-        await self._run("", queue)
+    async def retry_turn(
+        self, queue: EventQueue, *, conversation_id: str, message_waits: Callable[[], bool] = lambda: False
+    ) -> None:
+        await self._run("", queue, message_waits)
 
-    async def run_turn(self, query: str, queue: EventQueue, *, conversation_id: str, typed: str = "") -> None:
+    async def run_turn(
+        self,
+        query: str,
+        queue: EventQueue,
+        *,
+        conversation_id: str,
+        typed: str = "",
+        message_waits: Callable[[], bool] = lambda: False,
+    ) -> None:
         queue.put(user(query))
-        await self._run(query, queue)
+        await self._run(query, queue, message_waits)
 
-    async def _run(self, query: str, queue: EventQueue) -> None:
+    async def _run(self, query: str, queue: EventQueue, message_waits: Callable[[], bool]) -> None:
         self._interrupted.clear()
         script: Sequence[Step] = self._scripts[len(self.asked) % len(self._scripts)] if self._scripts else ()
         self.asked.append(query)
@@ -359,6 +379,8 @@ class ScriptedAgent:
                 work.cancel()
             else:
                 queue.put(step)
+                if step["type"] == "metric" and message_waits():
+                    break
             if self._interrupted.is_set():
                 queue.put(interrupt())
                 return

@@ -80,6 +80,16 @@ _CURES = {
 }
 """Instructions for the model after a refusal for a reason that it can remove."""
 
+_ALLOWED_TAINTED = (*_ALLOWED["edits"], _ALLOWED_COMMANDS, _ALLOWED_OUT)
+"""Those that it allows once it has been read, where no sandbox confines commands."""
+
+
+_LIMITS = (
+    "From now on, calls that reach outside the project, and commands that could and are in no sandbox "
+    "(tests, scripts, builds), are refused: {}, and no user is available to approve them. Allowed: {}."
+)
+"""The consequence of untrusted text for the model, where no user can be asked."""
+
 
 class Round(NamedTuple):
     """The place of a question among those of one answer of the model: `number` of `total`, in the order in
@@ -313,6 +323,7 @@ class Gate:
         self._call_id = ""
         self._asker = ""
         self._explained = ""
+        self._announced = False
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -440,6 +451,16 @@ class Gate:
     def is_wary(self) -> bool:
         """Return whether the reach of commands matters: untrusted content was read."""
         return bool(self._state.sources)
+
+    def announce_limits(self) -> str:
+        """Return what the model can no longer do because of untrusted text that it has read, if that is
+        refused without a question; empty where nothing is, or the model knows it.
+        """
+        if self._announced or not self.is_wary() or self.can_ask or self._mode() != "auto":
+            return ""
+        self._announced = True
+        self._explained = _in_words(_ALLOWED_TAINTED)
+        return _LIMITS.format(_read(list(self._state.sources)), self._explained)
 
     def expects_question(self, effect: Effect) -> bool:
         """Return whether an ordinary call with this effect asks, as far as that is known beforehand."""
@@ -652,8 +673,7 @@ class Gate:
     def _refusal(self, why: str, intent: Intent) -> str:
         """The text of a refusal for the model, with what the mode allows instead."""
         message = " ".join([f"Not allowed: {why}.", *(cure for each, cure in _CURES.items() if each in why)])
-        *others, last = self._allowed(intent)
-        allowed = ", and ".join([*([", ".join(others)] if others else []), last])
+        allowed = _in_words(self._allowed(intent))
         if allowed != self._explained:
             message += f" Allowed instead: {allowed}."
             self._explained = allowed
@@ -666,7 +686,7 @@ class Gate:
         if mode != "auto" or not self.read:
             return [*_ALLOWED[mode], *temporary]
         if sources and _could_reach(intent):
-            return [*_ALLOWED["edits"], _ALLOWED_COMMANDS, _ALLOWED_OUT, *temporary]
+            return [*_ALLOWED_TAINTED, *temporary]
         return [_ALLOWED_LOCAL, _ALLOWED_OUT, *temporary, *([] if sources else [_ALLOWED_TRANSFERS])]
 
     def _enough(self, intent: Intent) -> Permissions | None:
@@ -848,6 +868,11 @@ def _way_out(intent: Intent) -> str:
     if intent.goes_to and intent.neighbour:
         return f"it reaches {intent.neighbour}"
     return f"it accesses the network with {intent.goes_to}" if intent.goes_to else _MAY_REACH
+
+
+def _in_words(allowed: Sequence[str]) -> str:
+    *others, last = allowed
+    return f"{', '.join(others)}, and {last}" if others else last
 
 
 def _read(sources: list[str]) -> str:

@@ -170,5 +170,6 @@ def _input_rate(cost: RequestCost, prices: PricesOf) -> float | None:
     known = prices(measure.get("provider", ""), measure.get("model", ""))
     if known is None or cost.dollars is None or not cost.billed:
         return None
-    written = known.cost(input=0, cached=0, cache_written=0, output=measure.get("output", 0))
+    output, tier = measure.get("output", 0), measure.get("tier", "")
+    written = known.cost(input=0, cached=0, cache_written=0, output=output, tier=tier)
     return max(0.0, cost.dollars - written) / cost.billed

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from cogency_tui.protocol.events import Event, Measure, begins_turn
-from cogency_tui.protocol.messages import Message
+from cogency_tui.protocol.messages import Message, ToolSpec
 from cogency_tui.store.edit_records import Edit, FileChange, Version
 from cogency_tui.store.requests import Request
 from cogency_tui.store.store import StoredConversation
@@ -64,7 +64,8 @@ class Exchange:
     session.
 
     `asked` is None if no request was sent yet: then it is the next request. `parts` are those of the system
-    prompt, `environments` the blocks that messages begin with. `remarks` describe what is uncertain.
+    prompt, `environments` the blocks that messages begin with. `remarks` describe what is uncertain. `tools`
+    are those that were sent beside the messages.
     """
 
     asked: Asked | None
@@ -73,6 +74,7 @@ class Exchange:
     parts: tuple[tuple[str, str], ...]
     environments: tuple[str, ...]
     remarks: tuple[str, ...]
+    tools: tuple[ToolSpec, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from cogency_tui.agent.edits.prior_contents import Contents
 from cogency_tui.agent.edits.undo import Undo
 from cogency_tui.agent.edits.undo_preview import Plan, difference
 from cogency_tui.agent.edits.undo_selection import UndoRecord
-from cogency_tui.agent.request_messages import messages_of
+from cogency_tui.agent.request_messages import messages_of, tools_of
 from cogency_tui.agent.timeline.loader import CurrentFrame, read_past
 from cogency_tui.agent.timeline.model import Asked, Exchange, Past, PastFile
 from cogency_tui.errors import StoreError, UsageError, WorkspaceError
@@ -237,6 +237,7 @@ def exchange_of(
         request.frame.system,
         (*_environments(events, request),),
         (*_remarks(asked, request),),
+        tools_of(request.frame),
     )
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from cogency_tui.errors import ConfigError, ProviderError
 from cogency_tui.providers.base import PLAIN, Chunk, Options, TextDelta, Usage, unanswered
-from cogency_tui.providers.models import ModelFacts
+from cogency_tui.providers.models import ListedModel, ModelFacts
 from cogency_tui.providers.token_counting import estimate_tokens
 
 if TYPE_CHECKING:
@@ -72,9 +72,9 @@ class OfflineProvider:
         del options
         return OfflineSession(messages, self._delay)
 
-    async def models(self) -> list[str]:
-        """Return the name of the one model."""
-        return [self.model]
+    async def models(self) -> list[ListedModel]:
+        """Return the one model."""
+        return [ListedModel(self.model)]
 
     async def close(self) -> None:
         """Do nothing: no connection is open."""

@@ -177,9 +177,11 @@ def _explain(cost: RequestCost | ResultCost) -> str:
         parts.append(f"{tokens(written)} written to it")
     parts.append(f"{tokens(measure.get('output', 0))} generated")
     model = f"{measure.get('provider', '?')}/{measure.get('model', '?')}"
-    mode = f", {measure['mode']} mode" if "mode" in measure else ""
+    choices = [f"{measure['mode']} mode"] if "mode" in measure else []
+    choices += [f"effort {measure['effort']}"] if "effort" in measure else []
+    choices += [f"tier {one_line(measure['tier'])}"] if "tier" in measure else []
     by = f"By sub-agent {one_line(cost.agent.name)}: " if cost.agent else ""
-    return f"{by}{', '.join(parts)}. {one_line(model)}{mode}. Includes earlier tool results."
+    return f"{by}{', '.join(parts)}. {', '.join([one_line(model), *choices])}. Includes earlier tool results."
 
 
 def _key_of(row: Row) -> Hashable:

@@ -319,6 +319,9 @@ class MainScreen(PartialScreen[None]):
         added = f"{plural(event.turns, 'turn')} {'was' if event.turns == 1 else 'were'}"
         self.notify(f"{added} added by another program.", markup=False)
 
+    def on_bridge_continued(self) -> None:
+        self._display.touch(self._display.transcript.resume_turn())
+
     def on_bridge_turn_changed(self) -> None:
         working = self.bridge.working
         self._features.updates.mark()

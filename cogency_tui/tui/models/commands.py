@@ -2,6 +2,8 @@
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from textual.screen import Screen
@@ -17,9 +19,8 @@ from cogency_tui.config.schema import (
     Mode,
     Permissions,
 )
-from cogency_tui.errors import CogencyError
-from cogency_tui.providers.base import Provider
-from cogency_tui.providers.efforts import substitute
+from cogency_tui.errors import CogencyError, StoreError
+from cogency_tui.providers.efforts import describe_effort, substitute
 from cogency_tui.providers.models import ending_of
 from cogency_tui.tui.bridge import Bridge
 from cogency_tui.tui.commands_base import FeatureCommands, Handler
@@ -28,6 +29,7 @@ from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.workspace.protected_names import short_path
 
 if TYPE_CHECKING:
+    from cogency_tui.agent.agent import Agent
     from cogency_tui.tui.models.model import Chosen, ModelList
 
 
@@ -35,9 +37,12 @@ _MODES_SHOWN: dict[Mode, str] = {"auto": "automatic", "resume": "resume", "repla
 """The modes in words: `auto` alone is a permission mode."""
 
 
-def _shown(effort: EffortChoice, provider: Provider) -> str:
+def _shown(agent: "Agent") -> str:
+    effort, provider = agent.effort, agent.provider
     if effort == "auto":
         return "the model's default"
+    if agent.refuses(effort):
+        return f"{effort} (refused: {provider.model} uses its own default)"
     instead = substitute(provider.facts.efforts, effort)
     return f"{effort} ({provider.model} gets {instead})" if instead else effort
 
@@ -58,6 +63,17 @@ class ModelCommands(FeatureCommands):
             "set_effort": self.set_effort,
             "choose_model": self.choose_model,
         }
+
+    def _apply(self) -> None:
+        """Show a choice, and store it with the conversation."""
+        self._display.show_state()
+        if (id := self._bridge.conversation_id) is not None:
+            self._screen.run_worker(partial(self._remember, id), group="choices")
+
+    async def _remember(self, id: str) -> None:
+        # The next message stores what could not be stored now.
+        with suppress(StoreError):
+            await self._agent.store_choices(id)
 
     def cycle_mode(self, _argument: str = "") -> None:
         """Switch to the next mode that the provider supports."""
@@ -102,10 +118,10 @@ class ModelCommands(FeatureCommands):
         chosen: list[DialectChoice] = [each for each in DIALECT_CHOICES if each == dialect]
         if chosen:
             agent.dialect = chosen[0]
-            self._display.show_state()
+            self._apply()
             used = dialect_for(agent.dialect, agent.provider)
             why = f" ({reason_for(agent.dialect, agent.provider)})" if used != agent.dialect else ""
-            self.say(f"Tool-call format: {used}{why}. Takes effect with the next step.")
+            self.say(f"Dialect: {used}{why}. Takes effect with the next step.")
 
     def set_effort(self, effort: str) -> None:
         """Switch to this effort from the next step on, or to one that the user chooses from a list."""
@@ -116,17 +132,20 @@ class ModelCommands(FeatureCommands):
         chosen: list[EffortChoice] = [each for each in EFFORT_CHOICES if each == effort]
         if chosen:
             agent.effort = chosen[0]
-            self._display.show_state()
-            self.say(
-                f"Reasoning effort: {_shown(agent.effort, agent.provider)}. Takes effect with the next step."
-            )
+            self._apply()
+            self.say(f"Reasoning effort: {_shown(agent)}. Takes effect with the next step.")
 
-    def _cycle_effort(self) -> EffortChoice:
-        """Switch to the next effort, the model's default after the highest one; return it."""
+    def _cycle_effort(self) -> str:
+        """Switch to the next effort, the model's default after the highest one; return it as it is shown."""
         at = EFFORT_CHOICES.index(self._agent.effort) + 1
         self._agent.effort = EFFORT_CHOICES[at % len(EFFORT_CHOICES)]
-        self._display.show_state()
-        return self._agent.effort
+        self._apply()
+        return self._effort_shown()
+
+    def _effort_shown(self) -> str:
+        agent = self._agent
+        instead = "" if agent.effort == "auto" else substitute(agent.provider.facts.efforts, agent.effort)
+        return describe_effort(agent.effort, instead, refused=agent.refuses(agent.effort))
 
     def _offer(self, key: str, current: str, choose: Callable[[str], None]) -> None:
         """List the choices of the option `key`, and pass the chosen one to `choose`."""
@@ -138,7 +157,10 @@ class ModelCommands(FeatureCommands):
                 choose(value)
 
         option = options()[key]
-        rows = [ChoiceRow(each, option.means.get(each, ""), each == current) for each in option.choices]
+        refused = {each for each in EFFORT_CHOICES if key == "effort" and self._agent.refuses(each)}
+        means = dict.fromkeys(refused, f"refused by {self._agent.provider.model}")
+        meaning = {**option.means, **means}
+        rows = [ChoiceRow(each, meaning.get(each, ""), each == current) for each in option.choices]
         app_of(self._screen).push_screen(ChoiceDialog(option.label, rows), chosen)
 
     def set_permissions(self, permissions: str) -> None:
@@ -163,7 +185,7 @@ class ModelCommands(FeatureCommands):
             if chosen is not None:
                 await self._use(models, chosen)
 
-        picker = PickerScreen(models, current, effort=self._agent.effort, cycle_effort=self._cycle_effort)
+        picker = PickerScreen(models, current, effort=self._effort_shown(), cycle_effort=self._cycle_effort)
         app_of(self._screen).push_screen(picker, use)
 
     async def _use(self, models: "ModelList", chosen: "Chosen") -> None:
@@ -180,14 +202,14 @@ class ModelCommands(FeatureCommands):
         except CogencyError as exc:
             self.complain(exc)
             return
-        self._display.show_state()
+        self._apply()
         provider = self._agent.provider
         if chosen.keep:
             await self._store(chosen)
         elif known is not None and not known.key_found:
             self.warn(f"{known.name} has no API key yet. Set {known.key_source} and restart to use it.")
         elif ending := ending_of(provider.facts):
-            self.warn(f"Switched to {provider.name}/{provider.model}, which {ending.verb} on {ending.day}.")
+            self.warn(f"Switched to {provider.name}/{provider.model}, which {ending}.")
         else:
             self.say(f"Switched to {provider.name}/{provider.model}.")
 

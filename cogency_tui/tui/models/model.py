@@ -27,7 +27,7 @@ from cogency_tui.providers.configured_providers import (
     known_providers,
     list_models,
 )
-from cogency_tui.providers.models import Ending, ending_of
+from cogency_tui.providers.models import Ending, ListedModel, ending_of, with_listed_end
 from cogency_tui.tui.kit.number_format import duration
 
 _TEST: list[Message] = [{"role": "user", "content": "Answer with the word ok."}]
@@ -81,7 +81,7 @@ class ModelList:
         names = self._load().of(provider.name)
         if provider.model and provider.model not in names:
             names = [provider.model, *names]
-        return [self.describe(provider, name) for name in names]
+        return [self.describe(provider, ListedModel(name)) for name in names]
 
     async def listed(self, provider: KnownProvider) -> list[ModelRow]:
         """Request the provider's list of models, those with known facts first; empty if the provider has no
@@ -91,16 +91,16 @@ class ModelList:
             ConfigError: the provider's table in the configuration cannot be used.
             ProviderError: the provider refused or failed.
         """
-        names = await list_models(self._settings, self._environ, provider)
-        rows = [self.describe(provider, name) for name in names]
+        listed = await list_models(self._settings, self._environ, provider)
+        rows = [self.describe(provider, model) for model in listed]
         return sorted(rows, key=lambda row: not row.context_size)
 
-    def describe(self, provider: KnownProvider, model: str) -> ModelRow:
+    def describe(self, provider: KnownProvider, model: ListedModel) -> ModelRow:
         """One model with its known facts."""
-        facts = self._load().facts(provider.name, model)
+        facts = with_listed_end(self._load().facts(provider.name, model.name), model)
         prices = facts.prices
         return ModelRow(
-            model,
+            model.name,
             facts.context_size,
             prices.input if prices else None,
             prices.output if prices else None,

@@ -3,6 +3,7 @@
 from rich.segment import Segment
 
 from cogency_tui.providers.configured_providers import OFFLINE, KnownProvider, address_advice
+from cogency_tui.providers.models import Ending
 from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.lines import Line, cells, fit, wrap
 from cogency_tui.tui.kit.number_format import price, tokens
@@ -14,7 +15,7 @@ _KEY, _SHORT_KEY = 31, 15
 """Cells of the state of a key, with and without its origin, which the note names as well."""
 
 _MODES = 14
-_FACT = 17
+_FACT = 18
 """Cells of a model's context, or of its end, with the space before them."""
 
 _SHORTEST = 12
@@ -81,7 +82,7 @@ def draw_provider_note(provider: KnownProvider, width: int, styles: ThemeStyles)
 def draw_model(model: ModelRow, width: int, styles: ThemeStyles, on: str, *, current: bool) -> Line:
     """Draw its name; on the right its capabilities, its context or its near end, and its prices where
     known."""
-    fact = f"{model.ending.verb} {model.ending.day}" if model.ending else _context(model)
+    fact = _retirement(model.ending) if model.ending else _context(model)
     fact = fact.rjust(_FACT)
     prices = f"  {_price(model.input_price, 'in').rjust(12)}  {_price(model.output_price, 'out').rjust(12)}"
     prices = prices if width >= 2 + _NAME + _FACT + 30 else ""
@@ -97,6 +98,10 @@ def draw_model(model: ModelRow, width: int, styles: ThemeStyles, on: str, *, cur
             Segment(prices, styles("dim", on)),
         ]
     )
+
+
+def _retirement(ending: Ending) -> str:
+    return f"{'retired' if ending.is_past else 'retires'} {ending.day}"
 
 
 def _context(model: ModelRow) -> str:

@@ -17,6 +17,7 @@ from textual.worker import Worker
 
 from cogency_tui.errors import CogencyError, ConfigError
 from cogency_tui.providers.configured_providers import KnownProvider
+from cogency_tui.providers.models import ListedModel
 from cogency_tui.tui.kit.dialogs import Choice
 from cogency_tui.tui.kit.filter_line import FilterField
 from cogency_tui.tui.kit.lines import Line
@@ -198,7 +199,7 @@ class PickerScreen(ListDialog["Chosen | None", Row]):
         try:
             rows = await self._models.listed(provider)
         except CogencyError as exc:
-            self._note.report(Problem(f"{exc} {_KNOWN}", exc.hint))
+            self._note.report(Problem(f"{exc.sentence} {_KNOWN}", exc.hint))
             return
         if rows:
             row = self.rows.row
@@ -244,7 +245,7 @@ class PickerScreen(ListDialog["Chosen | None", Row]):
         fact = f"{self._provider.name} · {_count('model', len(models), len(self._offered))}"
         if not models and text.strip():
             # A model that is not listed may still exist.
-            models = [self._models.describe(self._provider, text.strip())]
+            models = [self._models.describe(self._provider, ListedModel(text.strip()))]
             fact = f"{self._provider.name} · no match: using your text"
         self.rows.show(models, selected)
         self.heading.state(fact)

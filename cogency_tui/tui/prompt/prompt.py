@@ -21,7 +21,7 @@ from cogency_tui.store.prompt_text import Written
 from cogency_tui.tui.kit.footer import Hints
 from cogency_tui.tui.kit.lines import fit_words
 from cogency_tui.tui.kit.typed_app import app_of
-from cogency_tui.tui.message_queue import MessageQueue, given_back, is_own_command
+from cogency_tui.tui.message_queue import MessageQueue, describe_time, given_back, is_own_command
 from cogency_tui.tui.paste_chips import following
 from cogency_tui.tui.prompt.paste_area import ChipArea
 from cogency_tui.tui.theme_styles import theme_styles_of
@@ -82,6 +82,12 @@ PROMPT_KEYS: list[BindingType] = [
     _quiet("alt+o", "open_chip", "Open the paste at the cursor", "open_chip"),
     _quiet("alt+up", "move_queued(-1)", "Move the queued message up", "queue_up"),
     _quiet("alt+down", "move_queued(1)", "Move the queued message down", "queue_down"),
+    _quiet(
+        "alt+t",
+        "toggle_queued",
+        "Send the queued message after this turn, or at the next step",
+        "queue_time",
+    ),
     _quiet("alt+x", "remove_queued", "Remove the queued message", "queue_remove"),
     _quiet("home,ctrl+a", "cursor_line_start", "Beginning of the line", "home"),
     _quiet("end,ctrl+e", "cursor_line_end", "End of the line", "end"),
@@ -446,6 +452,18 @@ class Prompt(ChipArea):
         if self._queue.held is not None:
             self._queue.move(self._queue.held, step)
 
+    def action_toggle_queued(self) -> None:
+        if self._queue.held is not None:
+            self._queue.toggle_time(self._queue.held)
+
+    @property
+    def _can_toggle_time(self) -> bool:
+        """True if a message is edited that can go at the next step, or after the turn."""
+        queue = self._queue
+        if queue.held is None or not queue.in_turn:
+            return False
+        return queue.goes_at_step(queue.held) or queue.is_put_off(queue.held)
+
     def action_remove_queued(self) -> None:
         if self._queue.held is not None:
             self.note(self.written)
@@ -481,7 +499,8 @@ class Prompt(ChipArea):
             actions = ("send", "close_offers") if effect == "accept" else ("send", "take", "close_offers")
             return Hints(actions, alone=True)
         if self._queue.held is not None:
-            return Hints(("send", "close_offers", "remove_queued"))
+            time = ("toggle_queued",) if self._can_toggle_time else ()
+            return Hints(("send", "close_offers", "remove_queued", *time))
         return Hints(("send",) if self.text.strip() else ())
 
     def key_label(self, action: str) -> str:
@@ -489,7 +508,12 @@ class Prompt(ChipArea):
         if effect is not None or self._queue.held is None:
             return effect or "" if action == "send" else ""
         saving = "save" if self.text.strip() else "remove"
-        return {"send": saving, "close_offers": "cancel", "remove_queued": "remove"}.get(action, "")
+        return {
+            "send": saving,
+            "close_offers": "cancel",
+            "remove_queued": "remove",
+            "toggle_queued": describe_time(at_step=self._queue.is_put_off(self._queue.held)),
+        }.get(action, "")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "take":
@@ -498,6 +522,8 @@ class Prompt(ChipArea):
             return self._word is not None or self._queue.held is not None
         if action in ("move_queued", "remove_queued"):
             return self._queue.held is not None
+        if action == "toggle_queued":
+            return self._can_toggle_time
         return super().check_action(action, parameters)
 
     def edit(self, edit: Edit) -> EditResult:

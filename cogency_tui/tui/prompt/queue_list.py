@@ -8,9 +8,12 @@ from textual.message import Message
 from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.line_view import LineView
 from cogency_tui.tui.kit.lines import Line, cells, fit
-from cogency_tui.tui.message_queue import MessageQueue
+from cogency_tui.tui.message_queue import MessageQueue, describe_time
 
 MOST_ROWS = 4
+
+_LEAST_TEXT = 16
+"""Cells of a message below which its row does not say when it goes."""
 
 _BUTTONS = (("↑", "up"), ("↓", "down"), ("✕", "remove"))
 _STEP = 2
@@ -81,17 +84,12 @@ class QueueList(LineView):
         on = self.surface_at(y)
         dim, accent = self.theme_styles("dim", on), self.theme_styles("accent", on)
         number = f"{y + 1} "
-        tail = "  editing below" if queue.held == y else ""
         room = self._buttons_at() - self.MARGIN - len(number) - 1
-        text = fit(one_line(queue.messages[y].text), room - len(tail)) + tail
+        tail = _describe_row(queue, y, room - _LEAST_TEXT)
+        text = fit(one_line(queue.messages[y].text), room - len(tail))
+        gap = " " * max(0, room - cells(text) - len(tail))
         buttons = (Segment(f"{glyph} ", accent) for glyph, _what in _BUTTONS)
-        return Line(
-            [
-                Segment(number, accent),
-                Segment(text + " " * max(0, room - cells(text) + 1), dim),
-                *buttons,
-            ]
-        )
+        return Line([Segment(number, accent), Segment(f"{text}{gap}{tail} ", dim), *buttons])
 
     def _draw_summary(self, queue: MessageQueue) -> Line:
         """The number of messages, and the beginning of the next one."""
@@ -115,3 +113,13 @@ class QueueList(LineView):
     def _buttons_at(self) -> int:
         """The column of the first button, from the widget's edge."""
         return self.MARGIN + self.text_width - _STEP * len(_BUTTONS)
+
+
+def _describe_row(queue: MessageQueue, place: int, width: int) -> str:
+    """Describe the state of a message in at most `width` cells: whether it is being edited, and when it
+    goes."""
+    edited = "editing below" if queue.held == place else ""
+    goes = describe_time(at_step=queue.goes_at_step(place)) if queue.in_turn else ""
+    descriptions = (" · ".join(each for each in (edited, goes) if each), edited)
+    fitting = (f"  {each}" for each in descriptions if each and len(each) + 2 <= width)
+    return next(fitting, "")

@@ -7,11 +7,12 @@ from rich.segment import Segment
 from textual.app import ComposeResult
 
 from cogency_tui.config.options import options
+from cogency_tui.protocol.events import Measure
 from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.dialogs import Choices, DialogBody, DialogBox, DialogTitle, ReadingScreen
 from cogency_tui.tui.kit.lines import BLANK, Line, cells, wrap
 from cogency_tui.tui.kit.number_format import dollars, duration, percent, ratio, tokens
-from cogency_tui.tui.status.status_bar import Status, describe_sandbox
+from cogency_tui.tui.status.status_bar import Status, describe_sandbox, effort_in_force
 from cogency_tui.tui.theme_styles import ThemeStyles
 
 _LABEL = 20
@@ -35,15 +36,24 @@ def settings_of(status: Status) -> list[Fact]:
         Fact("Permissions", _permissions(status)),
         Fact("Session mode", _session_mode(status)),
         Fact("Reasoning effort", _effort(status)),
-        Fact("Tool-call format", _dialect(status)),
+        *([Fact("Service tier", _service_tier(status))] if status.service_tier else []),
+        Fact("Dialect", _dialect(status)),
     ]
     sandbox = describe_sandbox(status.sandbox)
     return [*facts, Fact("Sandbox", sandbox)] if sandbox else facts
 
 
 def _effort(status: Status) -> str:
-    instead = f" → {one_line(status.effort_sent)}, which the model has" if status.effort_sent else ""
-    return f"{status.effort}{instead}: {options()['effort'].means[status.effort]}"
+    if status.effort_refused:
+        return f"{effort_in_force(status)}: {one_line(status.model)} uses its own default"
+    instead = ", which the model has" if status.effort_sent else ""
+    return f"{effort_in_force(status)}{instead}: {options()['effort'].means[status.effort]}"
+
+
+def _service_tier(status: Status) -> str:
+    """The class of service that is requested, and the one that answered."""
+    answered = one_line(status.step.get("tier", ""))
+    return one_line(status.service_tier) + (f" (last answer: {answered})" if answered else "")
 
 
 def _dialect(status: Status) -> str:
@@ -85,13 +95,26 @@ def figures_of(status: Status) -> Iterable[Fact]:
         yield Fact("Tokens generated", about + tokens(total.get("output", 0)))
     if billed != sent:
         yield Fact("Billed as input", about + tokens(billed), "sessions re-bill the whole context")
-    if cached := total.get("cached"):
-        yield Fact("Read from cache", tokens(cached), "billed at a lower price")
+    if (cached := total.get("cached")) and billed:
+        yield Fact("Read from cache", tokens(cached), f"{_hit_rate(status)}, at a lower price")
     if (cost := total.get("cost")) is not None:
         yield Fact("Cost", about + dollars(cost))
     yield from _speed_of(status)
     if sent and (saved := total.get("replay_input", 0) / sent) >= _NOTABLE_SAVING:
         yield Fact("Saved by sessions", f"~{ratio(saved)}", "compared with replay mode")
+
+
+def _hit_rate(status: Status) -> str:
+    """The share of the billed input that was read from the cache, and that of the last answer."""
+    total, step = status.total, status.step
+    share = percent(_cached_share(total))
+    last = f" ({percent(_cached_share(step))} in the last answer)" if "cached" in step else ""
+    return f"{share} of the billed input{last}"
+
+
+def _cached_share(measure: Measure) -> float:
+    billed = measure.get("billed_input", measure.get("input", 0))
+    return min(1.0, measure.get("cached", 0) / billed) if billed else 0.0
 
 
 def _speed_of(status: Status) -> Iterable[Fact]:

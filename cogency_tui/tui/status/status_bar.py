@@ -15,7 +15,7 @@ from rich.segment import Segment
 from cogency_tui.agent.dialect_choice import dialect_for, reason_for
 from cogency_tui.config.schema import EffortChoice, Mode, Permissions
 from cogency_tui.protocol import Dialect
-from cogency_tui.providers.efforts import substitute
+from cogency_tui.providers.efforts import describe_effort, substitute
 from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.bar import Part
 from cogency_tui.tui.kit.footer import KeyBar, KeyPart, fit_keys, reserved_width
@@ -42,8 +42,8 @@ class Status(msgspec.Struct, frozen=True):
     `sandbox` is `sandboxed`, or `not sandboxed: ` and the reason. `allows_edits`: the user has allowed all
     changes of files in the conversation. `configured_mode` is the session mode of the configuration.
     `has_sessions`: the provider can do resume mode. `effort_sent` is what the model gets instead of an effort
-    that it lacks. `dialect` is the one of the next step, and
-    `dialect_reason` says why.
+    that it lacks; `effort_refused`: it has refused it, and is asked without one. `dialect` is the one of the
+    next step, and `dialect_reason` says why.
     """
 
     mode: Mode
@@ -58,6 +58,8 @@ class Status(msgspec.Struct, frozen=True):
     has_sessions: bool = True
     effort: EffortChoice = "auto"
     effort_sent: str = ""
+    effort_refused: bool = False
+    service_tier: str = ""
     dialect: Dialect = "xml"
     dialect_reason: str = ""
 
@@ -111,6 +113,8 @@ def status_of(
         has_sessions=agent.provider.resumes,
         effort=agent.effort,
         effort_sent="" if agent.effort == "auto" else substitute(agent.provider.facts.efforts, agent.effort),
+        effort_refused=agent.refuses(agent.effort),
+        service_tier=agent.settings.service_tier,
         dialect=dialect_for(choice, agent.provider),
         dialect_reason=reason_for(choice, agent.provider),
     )
@@ -342,22 +346,29 @@ def _sandbox(status: Status, styles: ThemeStyles) -> list[Part]:
     ]
 
 
+def effort_in_force(status: Status) -> str:
+    """The reasoning effort, and what the model gets instead."""
+    return describe_effort(status.effort, status.effort_sent, refused=status.effort_refused)
+
+
 def _effort(status: Status, styles: ThemeStyles) -> list[Part]:
     """The reasoning effort, where the user has chosen one."""
     if status.effort == "auto":
         return []
     tooltip = "How hard the model thinks before it answers. Click for another effort"
-    instead = f" → {one_line(status.effort_sent)}" if status.effort_sent else ""
-    shown = Segment(f"effort {status.effort}{instead}", styles("dim", "background"))
+    if status.effort_refused:
+        tooltip = f"{one_line(status.model)} refused this effort: its own default applies. Click for another"
+    shown = Segment(f"effort {effort_in_force(status)}", styles("dim", "background"))
     return [Part([shown], tooltip, "command('set_effort')", spare=True)]
 
 
 def _dialect(status: Status, styles: ThemeStyles) -> list[Part]:
-    """The tool-call format, where it is not the usual one."""
+    """The dialect, where it is not the usual one."""
     if status.dialect == "xml" and status.dialect_reason != "chosen":
         return []
-    tooltip = f"Tool-call format {status.dialect} ({one_line(status.dialect_reason)}). Click for another"
-    shown = Segment(f"{status.dialect} calls", styles("dim", "background"))
+    reason = one_line(status.dialect_reason)
+    tooltip = f"How the model writes tool calls: dialect {status.dialect} ({reason}). Click for another"
+    shown = Segment(f"dialect {status.dialect}", styles("dim", "background"))
     return [Part([shown], tooltip, "command('set_dialect')", spare=True)]
 
 

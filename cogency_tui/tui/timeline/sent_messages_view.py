@@ -1,14 +1,17 @@
-"""The exact messages that the model was sent: a line each, which unfolds to the whole text."""
+"""The exact request that the model was sent: a line for the tools and for each message, which unfolds to the
+whole text."""
 
-from collections.abc import Sequence
-from typing import ClassVar
+import json
+from collections.abc import Iterable, Iterator
+from typing import ClassVar, NamedTuple
 
 from rich.segment import Segment
 from textual import events
 from textual.binding import Binding, BindingType
 
+from cogency_tui.agent.prompt import TOOLS
 from cogency_tui.agent.timeline.model import Exchange
-from cogency_tui.protocol.messages import Message
+from cogency_tui.protocol.messages import Message, Part, ToolSpec, parts_of
 from cogency_tui.providers.token_counting import estimate_tokens
 from cogency_tui.safe_text import one_line, reveal
 from cogency_tui.tui.kit.command_output import OutputLines
@@ -17,12 +20,21 @@ from cogency_tui.tui.kit.lines import BLANK, Line, cells, fit, width_of, wrap
 from cogency_tui.tui.kit.number_format import plural, tokens
 from cogency_tui.tui.timeline.keys import Read
 
-_ROLES = {"system": "branch", "user": "accent", "assistant": "edit"}
+_ROLES = {"tools": "branch", "system": "branch", "user": "accent", "assistant": "edit"}
 _WORDY = 60
 """Cells from which a line has room for words."""
 
 _HEAD = 300
 """Characters of a message that its line is made from."""
+
+
+class Entry(NamedTuple):
+    """A message of a request, or its tools; `known` marks one that was in the session already."""
+
+    role: str
+    summary: str
+    text: str
+    known: bool
 
 
 class ExchangeView(Read):
@@ -45,6 +57,7 @@ class ExchangeView(Read):
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._exchange: Exchange | None = None
+        self._entries: list[Entry] = []
         self._toggled: set[int] = set()
         self._layouts: dict[int, LazyLayout] = {}
         self._remarks: list[Line] = []
@@ -57,15 +70,15 @@ class ExchangeView(Read):
         if exchange == self._exchange:
             return
         # The last message is open by default, which is no choice of the user's.
-        for each in (self._exchange, exchange):
-            self._toggled -= {len(each.messages) - 1} if each is not None else set()
-        self._exchange = exchange
+        entries = [] if exchange is None else list(_entries(exchange))
+        self._toggled -= {len(self._entries) - 1, len(entries) - 1}
+        self._exchange, self._entries = exchange, entries
         self._laid_for = None
         self._layouts.clear()
         self._lay()
         self.jump(0)
         if exchange is not None:
-            self._select(len(exchange.messages) - 1)
+            self._select(len(entries) - 1)
         self.refresh()
 
     def line_at(self, y: int) -> Line | None:
@@ -119,7 +132,7 @@ class ExchangeView(Read):
         """Go to the next message, or with -1 to the previous one."""
         index = self._index(self._cursor)
         if self._exchange is not None:
-            last = len(self._exchange.messages) - 1
+            last = len(self._entries) - 1
             self._select(0 if index is None else max(0, min(index + step, last)))
             self.refresh()
 
@@ -152,8 +165,7 @@ class ExchangeView(Read):
         return len(self._remarks) + self._heights.before(index)
 
     def _is_open(self, index: int) -> bool:
-        assert self._exchange is not None
-        return (index == len(self._exchange.messages) - 1) != (index in self._toggled)
+        return (index == len(self._entries) - 1) != (index in self._toggled)
 
     def _height(self, index: int) -> int:
         return 2 + len(self._layout(index)) if self._is_open(index) else 1
@@ -167,55 +179,87 @@ class ExchangeView(Read):
         self._remarks = []
         for remark in exchange.remarks if exchange else ():
             self._remarks += [*wrap([Segment(remark, self.theme_styles("edit"))], self.text_width), BLANK]
-        count = len(exchange.messages) if exchange else 0
-        self._heights = Heights(self._height(index) for index in range(count))
+        self._heights = Heights(self._height(index) for index in range(len(self._entries)))
         self.resize_column(len(self._remarks) + self._heights.total)
 
     def _layout(self, index: int) -> LazyLayout:
-        assert self._exchange is not None
         layout = self._layouts.get(index)
         if layout is None:
             lines = OutputLines()
-            lines.write(reveal(self._exchange.messages[index]["content"]))
+            lines.write(reveal(self._entries[index].text))
             layout = self._layouts[index] = LazyLayout(lines, self.text_width, self.theme_styles, indent=2)
         return layout
 
     def _head(self, index: int, on: str) -> Line:
-        assert self._exchange is not None
-        exchange, styles, width = self._exchange, self.theme_styles, self.text_width
-        message, opened = exchange.messages[index], self._is_open(index)
-        known, size = index < exchange.fresh, _tokens([message])
+        styles, width = self.theme_styles, self.text_width
+        entry, opened = self._entries[index], self._is_open(index)
+        known, size = entry.known, _tokens([entry.text])
         size = f"{size}{'in the session' if known else 'sent':>16}" if width >= _WORDY else size
         mark = "" if known or width >= _WORDY else "↑ "
         right = Segment(f"  {mark}{size}", styles("dim", on))
         left = [
             Segment("▾ " if opened else "▸ ", styles("dim", on)),
-            Segment(f"{message['role']:<10}", styles(_ROLES[message["role"]], on, "bold")),
+            Segment(f"{entry.role:<10}", styles(_ROLES[entry.role], on, "bold")),
         ]
         room = max(0, width - width_of([*left, right]))
-        text = fit("" if opened else _summarize_message(message, exchange), room)
+        text = fit("" if opened else entry.summary, room)
         return Line([*left, Segment(text + " " * (room - cells(text)), styles("text", on)), right])
+
+
+def _entries(exchange: Exchange) -> Iterator[Entry]:
+    if exchange.tools:
+        names = ", ".join(tool["name"] for tool in exchange.tools)
+        yield Entry("tools", one_line(names), "\n\n".join(map(_tool, exchange.tools)), exchange.fresh > 0)
+    for index, message in enumerate(exchange.messages):
+        summary = _summarize_message(message, exchange)
+        yield Entry(message["role"], summary, _text_of(message), index < exchange.fresh)
+
+
+def _tool(tool: ToolSpec) -> str:
+    schema = json.dumps(tool["parameters"], ensure_ascii=False, indent=2)
+    return f"{tool['name']}: {tool['description']}\n{schema}"
+
+
+def _text_of(message: Message) -> str:
+    """The text of a message, with its calls and results as such."""
+    return "\n\n".join(map(_part, parts_of(message)))
+
+
+def _part(part: Part) -> str:
+    match part["type"]:
+        case "text":
+            return part["text"]
+        case "call":
+            return f"call {part['name']}  {part['id']}\n{part['arguments'] or '{}'}"
+        case "result":
+            failed = "  failed" if part["error"] else ""
+            return f"result {part['name']}  {part['id']}{failed}\n{part['text']}"
+        case "image":
+            return f"image {part['media_type']}  {part['width']}×{part['height']}"
+        case "reasoning":
+            return "reasoning  sealed by the provider"
 
 
 def _summarize_message(message: Message, exchange: Exchange) -> str:
     """Summarize a message in a line."""
     if message["role"] == "system":
-        return ", ".join(name for name, _text in exchange.parts)
-    content = message["content"]
+        return ", ".join(name for name, _text in exchange.parts if not (exchange.tools and name == TOOLS))
+    written = (part for part in parts_of(message) if part["type"] != "reasoning")
+    text = "\n\n".join(map(_part, written))
     for environment in exchange.environments:
-        if content.startswith(environment):
-            return f"environment, {one_line(content[len(environment) :].lstrip()[:_HEAD])}"
-    return one_line(content[:_HEAD])
+        if text.startswith(environment):
+            return f"environment, {one_line(text[len(environment) :].lstrip()[:_HEAD])}"
+    return one_line(text[:_HEAD])
 
 
-def _tokens(messages: Sequence[Message]) -> str:
-    return f"~{tokens(estimate_tokens(message['content'] for message in messages))} tokens"
+def _tokens(texts: Iterable[str]) -> str:
+    return f"~{tokens(estimate_tokens(texts))} tokens"
 
 
 def describe_exchange(exchange: Exchange) -> str:
     """Summarize the exchange in a line."""
     count, fresh = plural(len(exchange.messages), "message"), len(exchange.messages) - exchange.fresh
     facts = [f"{fresh} of {count} sent" if exchange.fresh else count]
-    facts.append(_tokens(exchange.messages[exchange.fresh :]))
+    facts.append(_tokens(entry.text for entry in _entries(exchange) if not entry.known))
     mode = exchange.asked.request.mode if exchange.asked else ""
     return " · ".join([*facts, *([mode] if mode else [])])

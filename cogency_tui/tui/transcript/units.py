@@ -445,7 +445,8 @@ class Transcript:
                 for each in as_call(event["ran"], self._own_call(), event["timestamp"]):
                     self._take(each, touched)
             case "user":
-                self._end_turn(touched, interrupted=self._awaits_answer())
+                is_steered = event.get("steered", False)
+                self._end_turn(touched, interrupted=not is_steered and self._awaits_answer())
                 text = clean(event["content"]).strip()
                 if self.inherits_title or not self.title:
                     self.entitle(text.split("\n", 1)[0])

@@ -246,3 +246,27 @@ async def test_a_value_of_an_older_version_counts_as_read(desk: Desk) -> None:
         await database.write(lambda connection: connection.execute("UPDATE relic_values SET sources = NULL"))
     assert not await desk.leaks("c", RELIC)
     assert "earlier conversations" in desk.asked[0].reason
+
+
+async def test_where_no_user_can_be_asked_the_model_learns_at_once_what_is_refused(
+    project: Path, tmp_path: Path
+) -> None:
+    agent = Desk(project, tmp_path / "data", {}).agent(block("search", query="x"), shell("./greet.sh"))
+    agent.ask = None
+    async with agent:
+        events = [event async for event in agent("go", conversation_id="c")]
+    first, refused = [event["payload"] for event in events if event["type"] == "result"]
+    assert "this conversation has read text from" in first.get("note", "")
+    assert "no user is available to approve them" in first.get("note", "")
+    assert refused["outcome"].startswith("Not allowed: ")
+    assert "Allowed instead" not in refused["outcome"], "the note has said it"
+    provider = agent.provider
+    assert isinstance(provider, ScriptedProvider)
+    assert '"note": "From now on, calls that reach outside' in provider.sent[1][-1]["content"]
+
+
+async def test_with_a_user_to_ask_nothing_is_announced(project: Path, tmp_path: Path) -> None:
+    agent = Desk(project, tmp_path / "data", {}).agent(block("search", query="x"))
+    async with agent:
+        events = [event async for event in agent("go")]
+    assert not any("note" in event["payload"] for event in events if event["type"] == "result")

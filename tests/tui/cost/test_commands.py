@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from cogency_tui.agent.timeline.costs import CostReport, RequestCost
 from cogency_tui.agent.timeline.model import Asked, Point
 from cogency_tui.config.schema import Settings
 from cogency_tui.errors import NetworkError
-from cogency_tui.protocol.events import CacheMiss
+from cogency_tui.protocol.events import CacheMiss, Measure
 from cogency_tui.protocol.messages import Message
 from cogency_tui.providers.anthropic import AnthropicWire
 from cogency_tui.providers.base import PLAIN, Chunk, Options, Usage
@@ -28,7 +29,7 @@ from cogency_tui.tui.cost.cache_misses import draw_cache_miss, missed_cache
 from cogency_tui.tui.cost.compaction_screen import CompactDialog
 from cogency_tui.tui.cost.context_screen import ContextScreen, SummaryScreen
 from cogency_tui.tui.cost.screen import CostScreen
-from cogency_tui.tui.cost.why_screen import CostRow, WhyScreen, cost_rows
+from cogency_tui.tui.cost.why_screen import CostRow, WhyScreen, cost_rows, draw_cost_note
 from cogency_tui.tui.kit.dialogs import Choices, Confirmation
 from cogency_tui.tui.status.screen import StatusScreen
 from cogency_tui.tui.theme_styles import theme_styles_of
@@ -392,6 +393,13 @@ def report_of(requests: int) -> CostReport:
     return CostReport(costs, [], [], [each.measure for each in costs])
 
 
+def test_a_request_is_shown_with_the_mode_the_effort_and_the_tier_that_it_had() -> None:
+    choices: Measure = {"provider": "p", "model": "m", "mode": "replay", "effort": "low", "tier": "flex"}
+    cost = replace(report_of(1).requests[0], measure=choices)
+    [*_, last] = draw_cost_note(CostRow("Requests", cost), 160, theme_styles_of("night"))
+    assert "p/m, replay mode, effort low, tier flex. Includes earlier tool results." in last.text
+
+
 @pytest.mark.parametrize(("requests", "listed"), [(10, 10), (19, 19), (20, 30)])
 def test_the_dearest_parts_are_listed_apart_only_from_a_long_list(requests: int, listed: int) -> None:
     rows = cost_rows(report_of(requests))
@@ -479,6 +487,10 @@ async def test_the_providers_diagnosis_of_its_cache_is_shown_where_it_has_one(pr
         ({"reason": "tools_changed", "tokens": 4200}, "Cache missed: the tools changed (about 4.2k tokens)."),
         ({"reason": "input_changed"}, "Cache missed: the system prompt or an earlier message changed."),
         ({"reason": "of_next_year", "tokens": 10}, "Cache missed (about 10 tokens)."),
+        (
+            {"reason": "unexplained", "tokens": 4200},
+            "Cache missed: the provider gives no reason (about 4.2k tokens).",
+        ),
         (
             {"reason": "comparison_response_not_found"},
             "Cache not diagnosed: the provider no longer has the previous request.",

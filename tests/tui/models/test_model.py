@@ -1,5 +1,6 @@
 """Providers and models to choose from: what is known, what an endpoint says, and never a key."""
 
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from cogency_tui.config.schema import ProviderSettings, Settings
 from cogency_tui.errors import AuthenticationError, ConfigError, NetworkError
 from cogency_tui.providers.configured_providers import KnownProvider
-from cogency_tui.providers.models import load_models
+from cogency_tui.providers.models import Ending, load_models
 from cogency_tui.tui.models.model import ModelList, ModelRow, without_user
 from tests.peers.chat import ChatPeer
 
@@ -61,6 +62,15 @@ async def test_an_endpoint_lists_its_models(environ: dict[str, str]) -> None:
         models = ModelList(Settings(providers={"mine": table}), environ)
 
         assert await models.listed(provider(models, "mine")) == [ModelRow("gpt-5-mini")]
+
+
+async def test_the_list_of_an_endpoint_states_the_ends_of_its_models(environ: dict[str, str]) -> None:
+    async with ChatPeer(model="house") as peer:
+        peer.shutdown_date = "2020-01-02"
+        models = ModelList(Settings(providers={"mine": ProviderSettings(peer.base_url, "house")}), environ)
+
+        [row] = await models.listed(provider(models, "mine"))
+    assert row == ModelRow("house", ending=Ending(True, date(2020, 1, 2)))
 
 
 async def test_a_provider_without_a_model_can_be_asked(environ: dict[str, str]) -> None:

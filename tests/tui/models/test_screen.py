@@ -145,6 +145,13 @@ async def test_the_default_model_is_shown_on_a_narrow_screen(project: Path, size
         assert "key not set" in providers_in(screen)
 
 
+async def test_a_list_that_cannot_be_had_is_replaced_in_whole_sentences(project: Path) -> None:
+    async with at_work(agent_at("http://127.0.0.1:9/v1", project)) as pilot:
+        screen = await pick_provider(pilot, "mine")
+        await until(pilot, lambda: "built-in list" in note_in(screen))
+        assert ". Showing the built-in list." in note_in(screen)
+
+
 async def test_providers_are_found_by_their_default_models_too(project: Path) -> None:
     async with at_work(agent_at("http://127.0.0.1:9", project)) as pilot:
         screen = await picker(pilot)
@@ -326,7 +333,7 @@ async def test_the_start_warns_of_a_model_that_ends_soon(project: Path) -> None:
     agent = ScriptedAgent(project)
     agent.provider.facts = ModelFacts(ends=date(2020, 1, 2))
     async with app_over(agent).run_test(size=(80, 24), notifications=True) as pilot:
-        notice = f"{agent.provider.model} ended on 2020-01-02: choose another with /model."
+        notice = f"{agent.provider.model} was retired on 2020-01-02: choose another with /model."
         await until(pilot, lambda: notice in " ".join(told(pilot).split()))
 
 
@@ -338,7 +345,7 @@ async def test_the_choice_shows_that_a_model_ends_and_warns_of_it(project: Path)
         screen = await pick_provider(pilot, "mine")
         await until(pilot, lambda: "old" in models_in(screen))
         [row] = [line for line in models_in(screen).splitlines() if " old " in line]
-        assert row.split() == ["old", "ended", "2020-01-02"]
+        assert row.split() == ["old", "retired", "2020-01-02"]
         await type_text(pilot, "old")
         await pilot.press("enter")
-        await until(pilot, lambda: "Switched to mine/old, which ended on 2020-01-02." in told(pilot))
+        await until(pilot, lambda: "Switched to mine/old, which was retired on 2020-01-02." in told(pilot))

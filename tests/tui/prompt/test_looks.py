@@ -79,6 +79,7 @@ class BoxStand(Stand):
     def __init__(self, *queued: str) -> None:
         super().__init__(Surface(id="pane"))
         self.queue = MessageQueue(lambda: None)
+        self.queue.in_turn = True
         for text in queued:
             self.queue.add(Written(text))
 
@@ -175,6 +176,8 @@ def asking(question: Question, *, deaf: bool, keys: Sequence[str] = ()) -> Prepa
         if not deaf:
             now[0] += 1
             await until(pilot, lambda: not panel.query_one(Answers).deaf)
+        # The answers may have taken another height: a page is scrolled in the window that follows.
+        await pilot.pause()
         await pilot.press(*keys)
 
     return prepare

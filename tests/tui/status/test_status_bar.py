@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
+from msgspec.structs import replace
 from textual.pilot import Pilot
 
 from cogency_tui.config.options import options
@@ -159,6 +160,33 @@ def test_the_dialog_says_that_a_provider_without_sessions_cannot_resume() -> Non
     text = "\n".join(line.text for line in draw_status(status, 160, theme_styles_of("night")))
     assert "resume: not possible, mine has no sessions. Use /mode replay" in text
     assert "one session with the provider" not in text
+
+
+def test_the_dialog_shows_a_chosen_service_tier_and_the_one_that_answered() -> None:
+    chosen = Status("auto", "openai", "gpt", "ask", service_tier="flex")
+    answered = replace(chosen, step={**STEP, "tier": "default"})
+    for status, row in ((chosen, "flex"), (answered, "flex (last answer: default)")):
+        lines = [line.text.rstrip() for line in draw_status(status, 90, theme_styles_of("night"))]
+        assert f"{'Service tier':<20}{row}" in lines
+    usual = draw_status(replace(chosen, service_tier=""), 90, theme_styles_of("night"))
+    assert "Service tier" not in "\n".join(line.text for line in usual)
+
+
+@pytest.mark.parametrize(
+    ("step", "note"),
+    [
+        (
+            {"input": 400, "billed_input": 1000, "cached": 900},
+            "75% of the billed input (90% in the last answer)",
+        ),
+        ({}, "75% of the billed input"),
+    ],
+)
+def test_the_dialog_shows_how_much_of_the_input_the_cache_serves(step: Measure, note: str) -> None:
+    total: Measure = {"input": 800, "billed_input": 4000, "cached": 3000, "output": 10}
+    status = Status("auto", "openai", "gpt", "ask", step=step, total=total)
+    lines = [line.text.rstrip() for line in draw_status(status, 120, theme_styles_of("night"))]
+    assert f"{'Read from cache':<20}{'3.0k':<10}{note}, at a lower price" in lines
 
 
 def test_the_dialog_labels_every_figure() -> None:

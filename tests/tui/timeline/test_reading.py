@@ -7,6 +7,7 @@ import pytest
 
 from cogency_tui.agent.agent import Agent
 from cogency_tui.errors import AuthenticationError
+from cogency_tui.providers.base import CallDelta
 from cogency_tui.tui.help.screen import HelpScreen
 from cogency_tui.tui.kit.lazy_text_layout import GradualBlock
 from cogency_tui.tui.kit.line_view import LineView
@@ -247,3 +248,24 @@ async def test_sizes_are_those_of_the_status_line(agent: Agent) -> None:
         assert "characters" not in timeline.tabs
         await timeline.press("4")
         assert "% context" in shown(timeline.screen.query_one("#timeline-costs"))
+
+
+async def test_a_native_request_shows_its_tools_calls_and_results_as_such(project: Path) -> None:
+    (project / "a.py").write_text("x = 1\n")
+    read = CallDelta(0, "call_7", "read", '{"file": "a.py"}', complete=True)
+    agent = agent_of(project, ScriptedProvider([read], "It is one.", native=True))
+    agent.dialect = "native"
+    async with travelling(agent, "what is it?", size=(160, 45)) as timeline:
+        await timeline.press("2")
+        await timeline.until(lambda: "result read" in timeline.messages)
+        lines = [" ".join(line.split()) for line in timeline.messages.splitlines()]
+        assert any(line.startswith("▸ tools") and " read, " in line for line in lines)
+        assert not any(line.startswith("▸ system") and "tools" in line for line in lines)
+        assert any(line.startswith('▸ assistant call read call_7⏎{"file": "a.py"}') for line in lines)
+        assert "result read call_7" in lines
+        assert "x = 1" in timeline.messages
+
+        # The tools unfold to their schemas.
+        await timeline.press(*"pppp", "enter")
+        await timeline.until(lambda: '"properties": {' in timeline.messages)
+        assert '"type": "object"' in timeline.messages

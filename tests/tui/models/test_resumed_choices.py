@@ -1,0 +1,35 @@
+"""The effort and dialect of a conversation are shown again when it is reopened."""
+
+from pathlib import Path
+
+from cogency_tui.agent.agent import Agent
+from cogency_tui.config.schema import Settings
+from tests.tui.driving import app_over, at_work, finished, main_of, send, shown, status_of, until
+
+WIDE = (160, 30)
+
+
+def agent_in(project: Path) -> Agent:
+    settings = Settings(permissions="auto", titles=False, footer=False)
+    return Agent(project=project, data=project.parent / "data", settings=settings)
+
+
+async def test_what_was_chosen_last_is_in_the_status_bar_after_a_restart(project: Path) -> None:
+    async with at_work(agent_in(project), WIDE) as pilot:
+        await send(pilot, "hi")
+        await finished(pilot)
+        await send(pilot, "/effort high")
+        await send(pilot, "/dialect action")
+        await until(pilot, lambda: "action" in shown(status_of(pilot)))
+        id = main_of(pilot).bridge.conversation_id
+        await until(pilot, lambda: not any(each.group == "choices" for each in main_of(pilot).workers))
+
+    agent = agent_in(project)
+    async with app_over(agent, conversation_id=id).run_test(size=WIDE) as pilot:
+        await until(pilot, lambda: "effort high" in shown(status_of(pilot)))
+        assert "action" in shown(status_of(pilot))
+        await pilot.press("ctrl+n")
+        await send(pilot, "hi")
+        await finished(pilot)
+        assert "effort high" in shown(status_of(pilot)), "a new conversation begins by the same choices"
+    await agent.close()
