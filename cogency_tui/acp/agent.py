@@ -34,7 +34,7 @@ from acp.schema import (
 )
 
 from cogency_tui import __version__
-from cogency_tui.acp.prompt_blocks import text_of
+from cogency_tui.acp.prompt_blocks import images_of, text_of
 from cogency_tui.acp.session import INTERNAL, AcpSession
 from cogency_tui.agent.agent import Agent
 from cogency_tui.agent.edits.startup_recovery import settle_left
@@ -82,7 +82,7 @@ class EditorAgent:
             agent_info=Implementation(name="cogency-tui", title="cogency", version=__version__),
             agent_capabilities=AgentCapabilities(
                 load_session=True,
-                prompt_capabilities=PromptCapabilities(embedded_context=True),
+                prompt_capabilities=PromptCapabilities(embedded_context=True, image=self._takes_images()),
                 session_capabilities=SessionCapabilities(
                     list=SessionListCapabilities(),
                     resume=SessionResumeCapabilities(),
@@ -160,9 +160,10 @@ class EditorAgent:
     async def prompt(self, session_id: str, prompt: Sequence[Any], **_more: Any) -> PromptResponse:
         session = self._session(session_id)
         text = text_of(prompt, session.agent.project)
-        if not text:
+        images = images_of(prompt)
+        if not (text or images):
             raise acp.RequestError.invalid_params({"prompt": "The prompt is empty."})
-        return PromptResponse(stop_reason=await session.prompt(text))
+        return PromptResponse(stop_reason=await session.prompt(text, images))
 
     async def cancel(self, session_id: str, **_more: Any) -> None:
         with suppress(acp.RequestError):
@@ -220,6 +221,14 @@ class EditorAgent:
     async def _agent(self, cwd: str, servers: Sequence[Any] | None) -> Agent:
         await settle_left(data_path())
         return Agent(project=_directory(cwd), mcp=_servers(servers or ()), **self._flags_for_agent())
+
+    def _takes_images(self) -> bool:
+        """Return whether the configured model takes images."""
+        try:
+            return Agent(**self._flags_for_agent()).provider.facts.images
+        except CogencyError:
+            # The error is that of the first session.
+            return False
 
     def _flags_for_agent(self) -> dict[str, Any]:
         flags = dict(self._flags)

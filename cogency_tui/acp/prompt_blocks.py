@@ -1,5 +1,6 @@
-"""Reads an editor's message: blocks of text, links to files and their contents."""
+"""Reads an editor's message: blocks of text, images, links to files and their contents."""
 
+import base64
 import os
 from collections.abc import Iterable
 from pathlib import Path
@@ -7,13 +8,16 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from acp.schema import (
+    BlobResourceContents,
     EmbeddedResourceContentBlock,
+    ImageContentBlock,
     ResourceContentBlock,
     TextContentBlock,
     TextResourceContents,
 )
 
 from cogency_tui.redaction import Redactor
+from cogency_tui.workspace.images import is_image_name
 from cogency_tui.workspace.protected_names import shown
 
 
@@ -32,9 +36,41 @@ def text_of(blocks: Iterable[Any], project: Path) -> str:
     return "".join(_text(block, project) for block in blocks).strip()
 
 
+def images_of(blocks: Iterable[Any]) -> list[tuple[bytes, str]]:
+    """The contents of the message's images, with their names; no bytes where the base64 is malformed."""
+    encoded = [found for block in blocks if (found := _image(block))]
+    return [(_decoded(data), name or f"attachment {at}") for at, (data, name) in enumerate(encoded, 1)]
+
+
+def _image(block: Any) -> tuple[str, str] | None:
+    """The base64 and the name of a block that is an image; the name is empty where it has none."""
+    if isinstance(block, ImageContentBlock):
+        return block.data, _last_name(block.uri or "")
+    resource = block.resource if isinstance(block, EmbeddedResourceContentBlock) else None
+    if isinstance(resource, BlobResourceContents) and (resource.mime_type or "").startswith("image/"):
+        return resource.blob, _last_name(resource.uri)
+    return None
+
+
+def _last_name(uri: str) -> str:
+    try:
+        return shown(unquote(urlsplit(uri).path).rpartition("/")[2])
+    except ValueError:
+        return ""
+
+
+def _decoded(data: str) -> bytes:
+    try:
+        return base64.b64decode(data)
+    except ValueError:
+        return b""
+
+
 def _text(block: Any, project: Path) -> str:
     if isinstance(block, TextContentBlock):
         return block.text
+    if _image(block):
+        return ""
     if isinstance(block, ResourceContentBlock):
         return _named(block.uri, project)
     if isinstance(block, EmbeddedResourceContentBlock):
@@ -54,4 +90,8 @@ def _named(uri: str, project: Path) -> str:
     if address.scheme != "file":
         return shown(uri)
     path = Path(os.path.normpath(unquote(address.path)))
-    return shown(f"@{path.relative_to(project)}" if path.is_relative_to(project) else str(path))
+    name = str(path.relative_to(project) if path.is_relative_to(project) else path)
+    if is_image_name(name):
+        # The engine attaches it.
+        return shown(f'@"{name}"' if " " in name else f"@{name}")
+    return shown(f"@{name}" if path.is_relative_to(project) else name)

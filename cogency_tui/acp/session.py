@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from time import time
 from typing import Literal
@@ -16,7 +16,8 @@ from cogency_tui.agent.agent import Agent
 from cogency_tui.agent.permissions.gate import Answer, Question
 from cogency_tui.config.options import options
 from cogency_tui.config.schema import PERMISSIONS, Permissions
-from cogency_tui.protocol.events import error_text, notice_event
+from cogency_tui.errors import CogencyError
+from cogency_tui.protocol.events import Image, error_text, notice_event
 from cogency_tui.safe_text import reveal
 
 StopReason = Literal["end_turn", "max_turn_requests", "cancelled"]
@@ -82,9 +83,9 @@ class AcpSession:
                 await self._editor.session_update(self.id, update)
         await store.acknowledge()
 
-    async def prompt(self, text: str) -> StopReason:
-        """Run a turn, and send the editor its updates; return why it ended. A turn that is running ends at
-        its next step, and this one continues its work.
+    async def prompt(self, text: str, images: Sequence[tuple[bytes, str]] = ()) -> StopReason:
+        """Run a turn on a message with images, each its content and name, and send the editor its updates;
+        return why it ended. A turn that is running ends at its next step, and this one continues its work.
 
         Raises:
             RequestError: it ended with an error.
@@ -96,11 +97,13 @@ class AcpSession:
         finally:
             self._waiting -= 1
         try:
-            return await self._turn(text, lambda: self._cancellations != before)
+            return await self._turn(text, images, lambda: self._cancellations != before)
         finally:
             self._working.release()
 
-    async def _turn(self, text: str, is_cancelled: Callable[[], bool]) -> StopReason:
+    async def _turn(
+        self, text: str, images: Sequence[tuple[bytes, str]], is_cancelled: Callable[[], bool]
+    ) -> StopReason:
         changes = Changes(await self.agent.store(), self.agent.project)
         await changes.begin()
         if is_cancelled():
@@ -108,7 +111,10 @@ class AcpSession:
             return "cancelled"
         stop: StopReason = "end_turn"
         failure = ""
-        stream = self.agent.stream(text, conversation_id=self.id, message_waits=lambda: self._waiting > 0)
+        attached = await self._attached(images)
+        stream = self.agent.stream(
+            text, conversation_id=self.id, images=attached, message_waits=lambda: self._waiting > 0
+        )
         async with aclosing(stream) as events:
             async for event in events:
                 diffs = []
@@ -131,6 +137,17 @@ class AcpSession:
         if failure and stop != "cancelled":
             raise acp.RequestError(INTERNAL, failure)
         return stop
+
+    async def _attached(self, images: Sequence[tuple[bytes, str]]) -> list[Image]:
+        """The images that can be attached; the editor is told of the others."""
+        attached: list[Image] = []
+        for content, name in images:
+            try:
+                attached.append(await self.agent.add_image(content, name))
+            except CogencyError as error:
+                for update in self._updates.of(notice_event(f"Not attached: {error}", time())):
+                    await self._editor.session_update(self.id, update)
+        return attached
 
     def cancel(self) -> None:
         """Stop the running turn, and those that wait for it."""

@@ -22,7 +22,7 @@ from cogency_tui.protocol.events import (
     error_text,
     outcome_shown,
 )
-from cogency_tui.protocol.transcript import as_tool_call, call_record, user_text
+from cogency_tui.protocol.transcript import as_tool_call, call_record, shown_text
 from cogency_tui.safe_text import one_line
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.edit_records import Edit, Version
@@ -121,7 +121,7 @@ class Updates:
             case "respond":
                 return [acp.update_agent_message_text(_sound(event["content"]))]
             case "user":
-                return [acp.update_user_message_text(_sound(user_text(event)))]
+                return [acp.update_user_message_text(_sound(shown_text(event)))]
             case "call":
                 return list(self._call(event))
             case "result":

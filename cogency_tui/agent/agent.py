@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from cogency_tui.agent.context_window import History
     from cogency_tui.agent.edits.undo import Undo
     from cogency_tui.agent.event_queue import EventQueue
+    from cogency_tui.agent.images import Images
     from cogency_tui.agent.permissions.gate import Ask, Gate
     from cogency_tui.agent.permissions.rules import Rules
     from cogency_tui.agent.profile.profile import Profile
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
     from cogency_tui.agent.review.review import Review
     from cogency_tui.agent.subagent_tree import SubagentTree
     from cogency_tui.agent.timeline.timeline import Timeline
-    from cogency_tui.protocol.events import CompactionFigures, Event
+    from cogency_tui.protocol.events import CompactionFigures, Event, Image
     from cogency_tui.providers.models import Prices
     from cogency_tui.store.store import Store, StoredConversation
     from cogency_tui.tools.base import Tool
@@ -328,13 +329,23 @@ class Agent:
     ) -> None:
         await self.close()
 
-    def __call__(self, query: str, *, conversation_id: str | None = None) -> AsyncIterator["Event"]:
+    def __call__(
+        self, query: str, *, conversation_id: str | None = None, images: "Sequence[Image]" = ()
+    ) -> AsyncIterator["Event"]:
         """The events of one turn, complete units only."""
-        return self.stream(query, conversation_id=conversation_id, chunks=False)
+        return self.stream(query, conversation_id=conversation_id, chunks=False, images=images)
 
     def interrupt(self, conversation_id: str | None = None) -> None:
         """Stop the running turn of this conversation, or of all: their streams end with `interrupt`."""
         self._conversations.interrupt(conversation_id)
+
+    def steer(self, conversation_id: str, query: str) -> None:
+        """Send a message to the running answer of this conversation, where the provider takes messages while
+        it answers. The message is the next one for which the turn's `message_waits` returns True, and
+        continues to wait with the caller (see `stream`).
+        """
+        if conversation := self._conversations.known(conversation_id):
+            conversation.steer(query)
 
     async def stream(
         self,
@@ -343,12 +354,14 @@ class Agent:
         conversation_id: str | None = None,
         chunks: bool = True,
         typed: str = "",
+        images: "Sequence[Image]" = (),
         message_waits: Callable[[], bool] = _nothing_waits,
     ) -> AsyncGenerator["Event", None]:
         """The events of one turn in `conversation_id`, or in a new conversation; with `chunks`, text as
         deltas.
 
-        `typed` is the part of the query that the user typed: the profile learns from nothing else.
+        `typed` is the part of the query that the user typed: the profile learns from nothing else. `images`
+        are those of `add_image` that the message carries.
 
         `message_waits` steers: it is asked between two requests, when every call has its result. If it
         returns True the turn ends there, and the next one, with the message that waits, continues the work:
@@ -360,7 +373,7 @@ class Agent:
             UsageError: a turn is already running in this conversation.
         """
         turn = self._conversations.turn
-        work = partial(turn, query, chunks=chunks, typed=typed, message_waits=message_waits)
+        work = partial(turn, query, chunks=chunks, typed=typed, images=images, message_waits=message_waits)
         async with aclosing(self._conversations.events(conversation_id, work, self)) as events:
             async for event in events:
                 yield event
@@ -372,11 +385,12 @@ class Agent:
         *,
         conversation_id: str,
         typed: str = "",
+        images: "Sequence[Image]" = (),
         message_waits: Callable[[], bool] = _nothing_waits,
     ) -> None:
         """Run one turn as `stream` does, for a consumer that takes the events from `queue` itself."""
         turn = self._conversations.turn
-        work = partial(turn, query, chunks=True, typed=typed, message_waits=message_waits)
+        work = partial(turn, query, chunks=True, typed=typed, images=images, message_waits=message_waits)
         await self._conversations.run(conversation_id, work, queue, self)
 
     async def retry_turn(
@@ -390,6 +404,29 @@ class Agent:
         that does not come, from what is stored of it: as `run_turn`, without another message."""
         work = partial(self._conversations.turn, None, chunks=True, message_waits=message_waits)
         await self._conversations.run(conversation_id, work, queue, self)
+
+    async def add_image(self, content: bytes, name: str) -> "Image":
+        """Store an image for a message: PNG, JPEG, GIF, WebP, or another format that can be converted, sized
+        down to what vendors take. `name` is for the user.
+
+        Raises:
+            WorkspaceError: it is no image that can be read, or too large.
+            StoreError: it cannot be stored.
+        """
+        return await self._images.add(content, name)
+
+    async def image_content(self, image: "Image") -> bytes:
+        """The bytes of an image of an event: PNG, JPEG, GIF or WebP of the size that the event says.
+
+        Raises:
+            StoreError: they are missing or damaged.
+            WorkspaceError: they are no such image, in a conversation that was imported.
+        """
+        return await self._images.content(image)
+
+    @property
+    def _images(self) -> "Images":
+        return self._conversations.shared().images
 
     async def run_command(self, command: str, queue: "EventQueue", *, conversation_id: str) -> None:
         """Run a command of the user's. Put into `queue` previews of a call while it runs, then the user
@@ -457,15 +494,15 @@ class Agent:
         chosen = record.model_chosen and not record.imported
         if self._model_given or not (chosen or self.model_chosen):
             return ""
-        if not chosen:
-            await self.choose_model(self.settings.provider, self.settings.model)
-            self.model_chosen = False
-            return ""
+        name, model = (
+            (record.provider, record.model) if chosen else (self.settings.provider, self.settings.model)
+        )
         try:
-            await self.choose_model(record.provider, record.model)
+            await self.choose_model(name, model)
         except ConfigError:
             now = f"{self.provider.name}/{self.provider.model}"
-            return f"{record.provider}/{record.model} is no longer configured. Continuing with {now}."
+            return f"{name}/{model} is no longer configured. Continuing with {now}."
+        self.model_chosen = chosen
         return ""
 
     def prices(self, provider: str, model: str) -> "Prices | None":
@@ -535,6 +572,13 @@ class Agent:
         """The permission gate of a conversation; None before its first turn in this process."""
         conversation = self._conversations.known(conversation_id or "")
         return None if conversation is None else conversation.gate
+
+    def session_expires(self, conversation_id: str | None) -> float | None:
+        """The Unix time at which the provider drops the conversation's session if nothing is sent; None
+        without such a session.
+        """
+        conversation = self._conversations.known(conversation_id or "")
+        return None if conversation is None else conversation.session_expires
 
     def allows_edits(self, conversation_id: str | None, *, in_turn: bool) -> bool:
         """Return whether the user has allowed all changes of files for a conversation, or, `in_turn`, for its

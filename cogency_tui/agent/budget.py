@@ -114,6 +114,11 @@ class Budget:
         self._lifted: set[str] = set()
         self._checking = asyncio.Lock()
 
+    @property
+    def is_limited(self) -> bool:
+        """True if a limit is set."""
+        return any(_limits_in(self._limits()))
+
     def begin(self) -> None:
         """Begin a turn."""
         self._turn = self._clock()
@@ -122,8 +127,11 @@ class Budget:
             self._reported.discard(f"budget.turn.{kind}")
             self._ceilings.pop(f"budget.turn.{kind}", None)
 
-    async def check(self, provider: Provider, characters: int, calibration: Calibration, note: Note) -> None:
-        """Return when a request with this many characters may be sent; `note` reports soft limits passed.
+    async def check(
+        self, provider: Provider, characters: int, calibration: Calibration, note: Note, *, images: int = 0
+    ) -> None:
+        """Return when a request with this many characters, and images of so many tokens, may be sent; `note`
+        reports soft limits passed.
 
         Raises:
             BudgetError: it may not.
@@ -132,7 +140,7 @@ class Budget:
         limits = list(_limits_in(self._limits()))
         if not limits:
             return
-        expected = self.forecast.expect(provider, calibration.tokens(characters))
+        expected = self.forecast.expect(provider, calibration.tokens(characters, images))
         async with self._checking:
             await self._report_unpriced(provider, limits, note)
             for limit in limits:

@@ -77,13 +77,15 @@ class _Row(NamedTuple):
 class Fates:
     """Finds the fates of parts: those that are `pinned` stay verbatim, and with `keeps_messages` the user's
     messages, without as many characters as `cut` has for their numbers. `tokens` estimates the tokens of a
-    number of characters, `limit` is the most of a result."""
+    number of characters and of those of images, `images` has the latter of an event; `limit` is the most
+    characters of a result."""
 
     def __init__(
         self,
         pinned: Collection[int],
         cut: Mapping[int, int],
-        tokens: Callable[[int], int],
+        tokens: Callable[[int, int], int],
+        images: Callable[[Event], int],
         limit: int,
         *,
         keeps_messages: bool,
@@ -91,6 +93,7 @@ class Fates:
         self._pinned = pinned
         self._cut = cut
         self._tokens = tokens
+        self._images = images
         self._limit = limit
         self._keeps_messages = keeps_messages
 
@@ -115,12 +118,14 @@ class Fates:
 
     def _part(self, row: _Row, unread: int, result_limit: int) -> Part:
         number, event, result, nth = row
-        size = length_of(event, self._limit) + (length_of(result, self._limit) if result else 0)
+        both = (event, result) if result else (event,)
+        size = sum(length_of(each, self._limit) for each in both)
+        tokens = self._tokens(size, sum(map(self._images, both)))
         pinned = number in self._pinned
         is_verbatim = pinned or (self._keeps_messages and begins_turn(event))
         fate: Fate = "verbatim" if is_verbatim else "dropped" if number <= unread else "summarized"
         omitted = self._cut.get(number, 0) if is_verbatim else _omitted(result, result_limit)
-        return Part(number, event, result, nth, self._tokens(size), fate, pinned, omitted)
+        return Part(number, event, result, nth, tokens, fate, pinned, omitted)
 
 
 def _rows(events: Sequence[tuple[int, Event]]) -> list[_Row]:

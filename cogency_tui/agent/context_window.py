@@ -13,6 +13,7 @@ from msgspec import structs
 from cogency_tui.agent.background_request import record_request
 from cogency_tui.agent.compaction import Compaction, CompactionPlan, Fates, length_of
 from cogency_tui.agent.cycle_metrics import Calibration, characters_in
+from cogency_tui.agent.images import Images, images_of
 from cogency_tui.agent.request_messages import (
     MessageLog,
     VerbatimPart,
@@ -29,9 +30,10 @@ from cogency_tui.config.schema import Settings
 from cogency_tui.errors import ContextTooLongError, ProviderProtocolError, UsageError
 from cogency_tui.protocol import Dialect, create_parser
 from cogency_tui.protocol.events import CompactionFigures, Event
-from cogency_tui.protocol.messages import AnswerItems, Message
+from cogency_tui.protocol.messages import AnswerItems, Message, images_in
 from cogency_tui.providers import tokenizer
 from cogency_tui.providers.base import Options, Provider, TextDelta, Usage
+from cogency_tui.providers.image_tokens import tokens_of_images
 from cogency_tui.providers.token_counting import CHARACTERS_PER_TOKEN
 from cogency_tui.store.answer_items import StoredAnswerItems
 from cogency_tui.store.pins import PinnedPart, Pins
@@ -87,6 +89,10 @@ class Prepared:
     since: int
     through: int
     frame: Frame
+    image_tokens: int = 0
+    """Tokens of the images."""
+    images_left_out: bool = False
+    """True if there are images that the model does not take."""
 
     @property
     def characters(self) -> int:
@@ -116,7 +122,8 @@ class History:
         system: Sequence[tuple[str, str]],
         calibration: Calibration,
         log: MessageLog,
-        options: Callable[[], Options] = Options,
+        options: Callable[[], Options],
+        images: Images,
     ) -> None:
         """`system` are the parts of the system prompt with their names; `log` holds the messages rendered
         before. `options` returns those of the next request, but for the tools.
@@ -131,6 +138,7 @@ class History:
         self._items = StoredAnswerItems(store.database)
         self._calibration = calibration
         self._log = log
+        self._images = images
         self._summaries = Summaries(store.database)
         self._pins = Pins(store.database)
 
@@ -147,7 +155,24 @@ class History:
             log.add(await self._store.numbered_events(self._conversation_id, since))
         messages = framed(frame, log.messages(), log.asked, note)
         await self._calibrate(messages)
-        return Prepared(messages, self._options_in(frame), since, log.through, frame)
+        takes, model = self._takes_images, frame.model
+        left_out = not takes and any(True for _ in images_in(messages))
+        messages = await self._images.sendable(messages, takes_images=takes)
+        images = tokens_of_images(model, images_in(messages))
+        options = self._options_in(frame)
+        return Prepared(messages, options, since, log.through, frame, images, left_out)
+
+    @property
+    def _takes_images(self) -> bool:
+        return self._provider().facts.images
+
+    def _tokens_of(self, prepared: Prepared) -> int:
+        return self._calibration.tokens(prepared.characters, prepared.image_tokens)
+
+    def _image_tokens(self, event: Event) -> int:
+        """The tokens of the images of an event."""
+        provider = self._provider()
+        return tokens_of_images(provider.model, images_of(event)) if provider.facts.images else 0
 
     async def _calibrate(self, messages: Sequence[Message]) -> None:
         """Count the messages by the tokenizer of their model, if there is one, until its provider reports."""
@@ -180,7 +205,7 @@ class History:
     async def is_due(self, prepared: Prepared) -> bool:
         """Return whether this request nearly fills the context, and there is an older part to summarise."""
         size = self._provider().facts.context_size
-        used = self._calibration.tokens(prepared.characters)
+        used = self._tokens_of(prepared)
         if not size or not self._settings.compact_at or used <= size * self._settings.compact_at:
             return False
         return self._cut(await self._events(await self.summary())) > 0
@@ -225,7 +250,9 @@ class History:
             ("history", everything - environment - summarised - pinned - results),
             ("results", results),
         ]
-        return [ContextPart(name, self._calibration.tokens(size)) for name, size in parts if size > 0]
+        found = [ContextPart(name, self._calibration.tokens(size)) for name, size in parts if size > 0]
+        images = sum(map(self._image_tokens, shown))
+        return [*found, ContextPart("images", images)] if images else found
 
     async def covered(self) -> list[tuple[Summary, int]]:
         """The summaries, the newest first, with the number of messages and calls that each replaced."""
@@ -249,7 +276,7 @@ class History:
             raise UsageError("There is nothing to summarize yet.", "Send a message first.")
         fates, unread = await self._fates(events[-1][0]), await self._unread(await self._events(summary))
         parts = await in_thread(fates.parts, events, since, unread)
-        before = self._calibration.tokens((await self.prepare()).characters)
+        before = self._tokens_of(await self.prepare())
         return CompactionPlan(parts, before, min(before, await self._after(summary, events[-1][0])))
 
     async def _after(self, summary: Summary | None, through: int) -> int:
@@ -311,7 +338,7 @@ class History:
         old = events[:count]
         provider, unread = self._provider(), await self._unread(old)
         text, limit = await self._ask(before, [event for _number, event in old], old[-1][0])
-        whole = self._calibration.tokens((await self.prepare()).characters)
+        whole = self._tokens_of(await self.prepare())
         id = await self._summaries.add(
             self._conversation_id,
             old[-1][0],
@@ -320,7 +347,7 @@ class History:
             unread=unread,
             result_limit=limit,
         )
-        after = self._calibration.tokens((await self.prepare()).characters)
+        after = self._tokens_of(await self.prepare())
         await self._summaries.measure(id, whole, after)
         _summary, messages = (await self.covered())[0]
         return CompactionFigures(summary=id, messages=messages, before=whole, after=after)
@@ -368,7 +395,7 @@ class History:
         cut = {part.number: part.omitted for part in await self._verbatim(through)}
         tokens, settings = self._calibration.tokens, self._settings
         keeps = settings.compact_keeps_messages
-        return Fates(pinned, cut, tokens, settings.output_limit, keeps_messages=keeps)
+        return Fates(pinned, cut, tokens, self._image_tokens, settings.output_limit, keeps_messages=keeps)
 
     async def _unread(self, old: Sequence[tuple[int, Event]]) -> int:
         """The number of the last event that a request to summarise these leaves out; 0 if it has all."""
@@ -392,7 +419,8 @@ class History:
         cut = len(events)
         for index in range(len(events) - 1, -1, -1):
             event = events[index][1]
-            left += self._calibration.tokens(length_of(event, self._settings.output_limit))
+            length = length_of(event, self._settings.output_limit)
+            left += self._calibration.tokens(length, self._image_tokens(event))
             if left > room and cut < len(events):
                 return cut
             if index == 0 or event["type"] == "user" or _begins_cycle(events, index):
@@ -415,6 +443,7 @@ class History:
     async def _generate(self, frame: Frame, old: Sequence[Event], requests: str) -> str:
         found = await self._items.of(self._conversation_id, frame.provider, frame.model)
         messages = messages_of(frame, old, items=AnswerItems(item for _number, item in found))
+        messages = await self._images.sendable(messages, takes_images=self._takes_images)
         messages.append({"role": "user", "content": INSTRUCTION.format(requests=requests)})
         parser = create_parser(self._dialect)
         events: list[Event] = []

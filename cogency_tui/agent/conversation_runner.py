@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from cogency_tui.agent.profile.learner import Learner
     from cogency_tui.agent.titles import Titles
     from cogency_tui.config.mcp import McpSettings
-    from cogency_tui.protocol.events import Event, ReviewNote
+    from cogency_tui.protocol.events import Event, Image, ReviewNote
     from cogency_tui.store.requests import Frame
     from cogency_tui.store.store import Store, StoredConversation
     from cogency_tui.store.summaries import Summary
@@ -240,10 +240,12 @@ class Conversations:
         *,
         chunks: bool,
         typed: str = "",
+        images: "Sequence[Image]" = (),
         message_waits: Callable[[], bool],
     ) -> None:
-        """Run a turn on the user's query, of which the user typed `typed`; or continue one that was
-        cut short. `message_waits` as for `Turn`."""
+        """Run a turn on the user's query with these images, of which the user typed `typed`; or continue one
+        that was cut short. `message_waits` as for `Turn`."""
+        from cogency_tui.agent.image_mentions import attach_mentioned
         from cogency_tui.agent.recorder import Recorder
         from cogency_tui.agent.turn import Turn
 
@@ -258,9 +260,14 @@ class Conversations:
             await asyncio.to_thread(self._agent_of(conversation.id).follow_project)
         if self.held and self._warming is None:
             self._warming = asyncio.create_task(self._warm())
+        if query is not None:
+            # A text that the user did not type, such as a pasted log, mentions no files of theirs.
+            shared, project = self.shared().images, self._agent.workspace
+            images, problems = await attach_mentioned(typed or query, images, project, shared)
+            conversation.pending_notices += problems
         recorder = Recorder(store, conversation.id, queue, chunks=chunks)
         turn = Turn(conversation, store, recorder, message_waits=message_waits)
-        await turn.run(query, queue.close, lambda: self._reviewed(conversation.id))
+        await turn.run(query, queue.close, lambda: self._reviewed(conversation.id), images)
         with suppress(CogencyError):
             # The turn has ended; a failure here is retried with the next one.
             if self.held and query is not None and typed:

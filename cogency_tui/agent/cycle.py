@@ -33,7 +33,7 @@ from cogency_tui.protocol.events import (
     ResultEvent,
     ThinkEvent,
 )
-from cogency_tui.protocol.messages import AnswerItem
+from cogency_tui.protocol.messages import AnswerItem, Message
 from cogency_tui.protocol.native_dialect import NativeParser
 from cogency_tui.protocol.stray_calls import (
     Slip,
@@ -53,6 +53,7 @@ from cogency_tui.providers.base import (
     ReasoningDelta,
     ReasoningItem,
     Retrying,
+    Steered,
     TextDelta,
 )
 
@@ -155,7 +156,7 @@ class Cycle:
         runs_calls: bool,
     ) -> None:
         settings = conversation.settings
-        self.meter = Meter(prepared.characters, conversation.calibration)
+        self.meter = Meter(prepared.characters, conversation.calibration, images=prepared.image_tokens)
         self.channel = channel
         self.malformed = False
         """True if a call could not be parsed, or was written where nothing runs it."""
@@ -165,6 +166,11 @@ class Cycle:
         """The error that broke the answer off, if one did; what arrived before is processed."""
         self.cut_off = False
         """True if the output limit of the model cut the answer off."""
+        self.steered = False
+        """True if the answer has ended early, for the message that steered it."""
+        self._steering: Message | None = None
+        self._has_calls = False
+        """True if the answer has a native call, or the beginning of one."""
         self._prepared = prepared
         self._dialect: Dialect = conversation.dialect
         self._tools = conversation.registry.names
@@ -265,6 +271,14 @@ class Cycle:
         self._scheduler.cancel()
         self._news.set()
 
+    def steer(self, message: Message) -> None:
+        """Send `message`, which waits, to the running answer, if it has no call yet and its endpoint takes
+        messages meanwhile. In a dialect of text the endpoint does not know calls, whose results come first.
+        """
+        if self._native is not None:
+            self._steering = message
+            self._news.set()
+
     async def settle(self) -> None:
         """Wait until the response is closed and cancelled calls have ended."""
         if self._generation is not None:
@@ -289,6 +303,7 @@ class Cycle:
             if self._scheduler.failure:
                 await self._cut_short()
                 break
+            await self._send_steering()
             await self._emit_answer(self._variables.retry())
             if await self._go_on():
                 continue
@@ -300,10 +315,16 @@ class Cycle:
         broken = self.broken is not None
         await self._place_items(self._last, "after")
         await self._recorder.close_unit(interrupted=broken, unclosed=self._parser.unclosed and not broken)
-        if self._runs_calls and not broken:
+        if self._runs_calls and not broken and not self.steered:
             await self._report_slips()
         if not broken:
             self._close_previews(_UNFINISHED)
+
+    async def _send_steering(self) -> None:
+        if self._steering is None:
+            return
+        if self._closed or self._has_calls or await self.channel.steer(self._steering):
+            self._steering = None
 
     async def result(self, event: ResultEvent) -> None:
         """Emit the result of a call."""
@@ -577,11 +598,14 @@ class Cycle:
             self._events.append(chunk)
         elif isinstance(chunk, CutOff):
             self.cut_off = True
+        elif isinstance(chunk, Steered):
+            self.steered = True
         elif isinstance(chunk, Notice | Retrying):
             self.meter.retried = self.meter.retried or isinstance(chunk, Retrying)
             await self._report(chunk)
 
     def _take_call(self, piece: CallDelta) -> None:
+        self._has_calls = True
         self._reasoning.begin_unit("think")
         if self._native is None:
             # Some models make native calls although the request had no tools.

@@ -25,15 +25,15 @@ class Calibration:
         """True once a text's tokens were counted, by the provider or its tokenizer."""
         self._ratio = 1 / CHARACTERS_PER_TOKEN
 
-    def observe(self, characters: int, tokens: int) -> None:
-        """Record the tokens of a text."""
-        if characters and tokens:
-            self._ratio = tokens / characters
+    def observe(self, characters: int, tokens: int, images: int = 0) -> None:
+        """Record the tokens of a text, and of images that have about `images` of them."""
+        if characters and tokens > images:
+            self._ratio = (tokens - images) / characters
             self.observed = True
 
-    def tokens(self, characters: int) -> int:
-        """The estimated tokens of a text, at least one unless it is empty."""
-        return max(1, round(characters * self._ratio)) if characters else 0
+    def tokens(self, characters: int, images: int = 0) -> int:
+        """The estimated tokens of a text, at least one unless it is empty, and of images with `images`."""
+        return (max(1, round(characters * self._ratio)) if characters else 0) + images
 
 
 def characters_in(messages: Iterable[Message]) -> int:
@@ -78,8 +78,11 @@ class Meter:
         characters: int,
         calibration: Calibration | None = None,
         clock: Callable[[], float] = time.monotonic,
+        *,
+        images: int = 0,
     ) -> None:
-        """`characters` is the length of the whole request, as replay mode would send it."""
+        """`characters` is the length of the whole request, as replay mode would send it, and `images` are the
+        tokens of its images."""
         self._clock = clock
         self._calibration = calibration or Calibration()
         self._started = clock()
@@ -88,6 +91,7 @@ class Meter:
         self._written = 0
         self._usage: Usage | None = None
         self._characters = characters
+        self._images = images
         self.retried = False
         """True if an attempt has failed, and another was or will be made."""
 
@@ -117,12 +121,12 @@ class Meter:
     ) -> Measure:
         """The figures of the cycle, which ends now; `sent` characters were sent for it."""
         reported = self._usage
-        usage = reported or self._estimate(sent)
+        usage = reported or self._estimate(sent, self._images if mode == "replay" else 0)
         if reported is not None and not reported.estimated:
             billed = reported.input if reported.billed_input is None else reported.billed_input
             if mode == "replay" or reported.billed_input is not None:
-                self._calibration.observe(self._characters, billed)
-        context = self._calibration.tokens(self._characters)
+                self._calibration.observe(self._characters, billed, self._images)
+        context = self._calibration.tokens(self._characters, self._images)
         step: Measure = {
             **measure_usage(usage, facts.prices),
             "duration": self._clock() - self._started,
@@ -142,6 +146,6 @@ class Meter:
             step["context_size"] = facts.context_size
         return step
 
-    def _estimate(self, sent: int) -> Usage:
+    def _estimate(self, sent: int, images: int) -> Usage:
         tokens = self._calibration.tokens
-        return Usage(tokens(sent), tokens(self._written), estimated=True)
+        return Usage(tokens(sent, images), tokens(self._written), estimated=True)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from cogency_tui.agent.edits.journal import Journal
+from cogency_tui.agent.images import Images
 from cogency_tui.agent.profile.profile import Profile
 from cogency_tui.agent.project.settings import ProjectSettings
 from cogency_tui.agent.recall.recall import Recall
@@ -50,6 +51,11 @@ class Engine:
     progressed: Callable[[str], None] = lambda _id: None
     refused_efforts: set[tuple[str, str, Effort]] = field(default_factory=set[tuple[str, str, Effort]])
     """Efforts that models have refused, each with the provider and the model."""
+    images: Images = field(init=False)
+    """The stored images."""
+
+    def __post_init__(self) -> None:
+        self.images = Images(self.journal.blobs)
 
     def refuses(self, provider: Provider, effort: EffortChoice | None) -> bool:
         """Return whether a model has refused this effort."""

@@ -16,8 +16,8 @@ from cogency_tui.agent.cycle_metrics import characters_in
 from cogency_tui.agent.prompt import TOOLS
 from cogency_tui.protocol import Dialect, render
 from cogency_tui.protocol.events import Event, ResultEvent, UserEvent
-from cogency_tui.protocol.messages import NO_ITEMS, AnswerItem, AnswerItems, Message, ToolSpec
-from cogency_tui.protocol.transcript import user_message
+from cogency_tui.protocol.messages import NO_ITEMS, AnswerItem, AnswerItems, Message, ToolSpec, images_in
+from cogency_tui.protocol.transcript import user_message, with_images
 from cogency_tui.safe_text import without_escapes
 from cogency_tui.store.requests import Frame
 from cogency_tui.store.summaries import Summary
@@ -148,8 +148,15 @@ def _windowed(messages: list[Message], asked: Sequence[UserEvent], window: int) 
     environment = next((event["environment"] for event in reversed(gone) if "environment" in event), "")
     summary_message = f"{environment}\n\n{summary_message}" if environment else summary_message
     # Results whose calls are left out are text.
-    first: Message = {"role": messages[dropped]["role"], "content": messages[dropped]["content"]}
+    first = _with_images_alone(messages[dropped])
     return [{"role": "user", "content": summary_message}, first, *messages[dropped + 1 :]]
+
+
+def _with_images_alone(message: Message) -> Message:
+    """A message of text and images, without calls and results."""
+    if message["role"] != "user":
+        return {"role": message["role"], "content": message["content"]}
+    return with_images("user", message["content"], list(images_in([message])))
 
 
 def _dropped(messages: Sequence[Message], window: int) -> int:

@@ -435,6 +435,8 @@ class Scheduler:
             payload["words"] = job.declined
         if outcome.put_back:
             payload["put_back"] = list(outcome.put_back)
+        if outcome.images:
+            payload["images"] = list(outcome.images)
         return payload
 
     def _event(self, job: Job, payload: ResultPayload) -> ResultEvent:

@@ -5,7 +5,8 @@ gets exactly one result, what was written remains, and the turn's last event is 
 the `error` that ended the turn, if one did). This holds when the store fails, too.
 
 A message that is sent meanwhile steers the turn: the turn ends before its next request, when every call has
-its result, and the message begins the next one, whose first request has both. Each message begins a turn, so
+its result, and the message begins the next one, whose first request has both. A provider that takes messages
+while it answers has it earlier, and ends the answer for it. Each message begins a turn, so
 that all that counts, limits, reverts or forks turns counts it alike.
 """
 
@@ -13,7 +14,7 @@ import asyncio
 import re
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from functools import partial
 
@@ -22,6 +23,7 @@ from cogency_tui.agent.compaction import compaction_event
 from cogency_tui.agent.context_window import History, Prepared
 from cogency_tui.agent.conversation import Conversation
 from cogency_tui.agent.cycle import Cycle, Interrupted, brief_result
+from cogency_tui.agent.images import images_left_out
 from cogency_tui.agent.prompt import LAST_CYCLE
 from cogency_tui.agent.prompt_cache import CacheRequest
 from cogency_tui.agent.recorder import Recorder
@@ -38,6 +40,7 @@ from cogency_tui.protocol.dialects import new_id
 from cogency_tui.protocol.events import (
     CallState,
     CompactionFigures,
+    Image,
     ReviewNote,
     UserEvent,
     error_event,
@@ -68,7 +71,7 @@ _TURN = "turn"
 _LAST = "Not run: this was the last step of the turn."
 _MALFORMED = "Not run because of another error in this answer."
 _ONE_MORE = (
-    "The turn ends after one more answer whose calls all fail. Change the approach, or answer the user: what "
+    "The turn ends if the calls of the next answer all fail{}. Change the approach, or answer the user: what "
     "is done, and what fails."
 )
 _BROKEN_OFF = "Not run: the turn failed before its block was complete."
@@ -99,8 +102,8 @@ class Turn:
         self._recorder = recorder
         self._clock = clock
         self._message_waits = message_waits
-        self._steers, conversation.was_steered = conversation.was_steered, False
-        """True if the turn before this one ended for the message of this one."""
+        self._steered_at, conversation.steered_at = conversation.steered_at, ""
+        """Where the turn before this one ended for the message of this one."""
         self._history = self._follow_dialect()
         self._actions = TurnActions()
         self._interrupted = False
@@ -128,24 +131,31 @@ class Turn:
         if self._cycle is not None:
             self._cycle.stop()
 
+    def steer(self, query: str) -> None:
+        """Send the message that waits to the running answer where that is possible, so that it takes effect
+        at once. Nothing is sent past a limit of the budget, which is checked before requests."""
+        if self._cycle is not None and not self._conversation.budget.is_limited:
+            self._cycle.steer({"role": "user", "content": query})
+
     async def run(
         self,
         query: str | None,
         ended: Callable[[], None],
         review: Callable[[], Awaitable[ReviewNote | None]] | None = None,
+        images: Sequence[Image] = (),
     ) -> None:
         """Run the turn. Without a query it continues the last one, which failed or was interrupted, from what
         is stored.
 
         `ended` is called when the last event has been emitted, which may be before the processes of an
         interrupted command have exited. `review` returns the note about the user's decisions on the edits,
-        which the message carries.
+        which the message carries, as it does the `images`.
         """
         try:
             if query is None:
                 await self._continue()
             else:
-                await self._ask(query, review)
+                await self._ask(query, review, images)
             await self._notices()
             self._conversation.pauses = await self._requests.pauses(self._conversation.id)
             await self._cycles()
@@ -166,10 +176,15 @@ class Turn:
             if self._cycle is not None:
                 await self._cycle.settle()
 
-    async def _ask(self, query: str, review: Callable[[], Awaitable[ReviewNote | None]] | None) -> None:
+    async def _ask(
+        self,
+        query: str,
+        review: Callable[[], Awaitable[ReviewNote | None]] | None,
+        images: Sequence[Image],
+    ) -> None:
         """Emit the user's message."""
         message: UserEvent = {"type": "user", "timestamp": self._clock(), "content": query}
-        if self._steers:
+        if self._steered_at:
             message["steered"] = True
         if self._sources:
             self._sources.record(message)
@@ -177,6 +192,8 @@ class Turn:
             message["environment"] = environment
         if review is not None and (note := await review()):
             message["review"] = note
+        if images:
+            message["images"] = [*images]
         await self._recorder.emit(message)
 
     async def _continue(self) -> None:
@@ -202,13 +219,20 @@ class Turn:
             # The calls of a malformed block did not run, nor those of the last cycle.
             await cycle.answer_open(_LAST if number == most else _MALFORMED)
             gives_up = self._gives_up_after(cycle)
-            if not gives_up and number < most and self._is_near_giving_up():
-                await self._recorder.emit(brief_result(new_id(), _TURN, _ONE_MORE, self._clock(), "failed"))
+            if number < most and cycle.failed and not gives_up:
+                await self._warn_of_giving_up(cycle)
             await self._measure(cycle)
             self._cycle = None
             if cycle.failure:
                 await self._error(f"{cycle.failure}.", "Send a message to continue.")
                 return
+            if cycle.steered:
+                if self._ends_before(number + 1):
+                    self._conversation.steered_at = "answer"
+                    await self._end()
+                    return
+                await self._continue()
+                continue
             if cycle.answered:
                 if cycle.cut_off:
                     await self._note("The output limit of the model cut this answer off.")
@@ -227,19 +251,30 @@ class Turn:
     def _ends_before(self, number: int) -> bool:
         """Return whether the turn ends before its request of this number, for a message that waits.
 
-        Messages that wait together go together: one that steers has no request of its own then.
+        Messages that wait together at a step go together: those before the last have no request of their own.
         """
-        self._conversation.was_steered = (number > 1 or self._steers) and self._message_waits()
-        return self._conversation.was_steered
+        if (number == 1 and self._steered_at != "step") or not self._message_waits():
+            return False
+        self._conversation.steered_at = "step"
+        return True
 
     def _gives_up_after(self, cycle: Cycle) -> bool:
         """Return whether repeated failures end the turn after this cycle."""
         if not cycle.failed:
             self._failures.clear()
             return False
-        kind = cycle.fault or _DETAIL.sub("", cycle.slip)
+        kind = _kind_of_failure(cycle)
         self._failures[kind] += 1
         return self._failures[kind] >= FAILED_BATCHES or self._failures.total() >= MOST_FAILURES
+
+    async def _warn_of_giving_up(self, cycle: Cycle) -> None:
+        """Report to the model that one more cycle like this one ends the turn, if it does."""
+        any_way = self._failures.total() == MOST_FAILURES - 1
+        if any_way or self._failures[_kind_of_failure(cycle)] == FAILED_BATCHES - 1:
+            warning = _ONE_MORE.format("" if any_way or not cycle.slip else " in this way")
+            if cycle.fault and not any_way:
+                warning = f"The turn ends if the next answer is {cycle.fault}, too."
+            await self._recorder.emit(brief_result(new_id(), _TURN, warning, self._clock(), "failed"))
 
     def _give_up(self, cycle: Cycle) -> tuple[str, str]:
         """The error that ends the turn after repeated failures, and its hint."""
@@ -252,11 +287,6 @@ class Turn:
             f"Turn stopped: {what} in {count} steps in a row. Last error: {sentence(self._last_failures())}",
             "Check the last results, and send a message to continue.",
         )
-
-    def _is_near_giving_up(self) -> bool:
-        """Return whether one more cycle whose calls all fail, in the way of one before, ends the turn."""
-        alike = max(self._failures.values(), default=0)
-        return alike == FAILED_BATCHES - 1 or self._failures.total() == MOST_FAILURES - 1
 
     def _follow_dialect(self) -> History:
         """The history in the dialect that the user's choice and the model require now."""
@@ -299,7 +329,16 @@ class Turn:
         if self._compactable and await history.is_due(prepared):
             self._compactable = await self._compact(retain=True)
             prepared = await history.prepare(note)
+        if prepared.images_left_out:
+            await self._report_images_left_out()
         return prepared
+
+    async def _report_images_left_out(self) -> None:
+        """Report once that the model is sent no images."""
+        conversation, provider = self._conversation, self._conversation.provider()
+        if (provider.name, provider.model) not in conversation.without_images:
+            conversation.without_images.add((provider.name, provider.model))
+            await self._note(images_left_out(provider))
 
     async def _compact(self, *, retain: bool) -> bool:
         """Summarise the conversation, with `retain` only its older part; False if that fails."""
@@ -331,7 +370,9 @@ class Turn:
             Interrupted: the turn was stopped while the user was being asked.
         """
         own = self._conversation
-        check = own.budget.check(own.provider(), prepared.characters, own.calibration, self._note)
+        check = own.budget.check(
+            own.provider(), prepared.characters, own.calibration, self._note, images=prepared.image_tokens
+        )
         work = self._affording = asyncio.create_task(check)
         if self._interrupted:
             work.cancel()
@@ -436,3 +477,8 @@ class Turn:
 
     async def _end(self) -> None:
         await self._recorder.emit({"type": "end", "timestamp": self._clock()})
+
+
+def _kind_of_failure(cycle: Cycle) -> str:
+    """Return the problem of a cycle whose calls all failed, without its details."""
+    return cycle.fault or _DETAIL.sub("", cycle.slip)

@@ -16,7 +16,7 @@ from cogency_tui.protocol.transcript import (
     call_text,
     fenced,
     result_records,
-    user_text,
+    shown_text,
 )
 from cogency_tui.store.pins import PinnedPart
 
@@ -73,7 +73,7 @@ def _quote(part: PinnedPart, limit: int) -> str:
     event = part.event
     match event["type"]:
         case "user":
-            return user_text(event)
+            return shown_text(event)
         case "call":
             tool = as_tool_call(call_record(event)).get("name")
             call = f"[pinned: your call of {tool}, and its result]\n\n{fenced(call_text(event))}"

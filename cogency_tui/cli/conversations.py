@@ -13,7 +13,7 @@ from cogency_tui.agent.recall.recall import ForkTree, Recall
 from cogency_tui.cli.standard_streams import print_json, print_json_line, print_text, standard_input, talk
 from cogency_tui.errors import UsageError
 from cogency_tui.protocol.events import Event, error_text, labelled_outcome, mark_of
-from cogency_tui.protocol.transcript import call_record, user_text
+from cogency_tui.protocol.transcript import call_record, shown_text
 from cogency_tui.safe_text import one_line
 from cogency_tui.store.store import Store, StoredConversation
 from cogency_tui.store.trash import Trash
@@ -172,7 +172,7 @@ def _line(conversation: StoredConversation) -> str:
 
 def _text(event: Event) -> str:
     if event["type"] == "user":
-        return f"\n> {user_text(event)}\n"
+        return f"\n> {shown_text(event)}\n"
     if event["type"] == "think":
         return f"(thought) {event['content']}"
     if event["type"] == "respond":

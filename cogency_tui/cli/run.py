@@ -14,7 +14,14 @@ from cogency_tui.agent.permissions.gate import Answer, Question, Refusal
 from cogency_tui.cli.standard_streams import describe_args, print_json, print_text, talk
 from cogency_tui.cli.trust import print_unused
 from cogency_tui.errors import CogencyError, UsageError
-from cogency_tui.protocol.events import Event, describe_error, error_event, labelled_outcome, mark_of
+from cogency_tui.protocol.events import (
+    Event,
+    describe_error,
+    describe_image,
+    error_event,
+    labelled_outcome,
+    mark_of,
+)
 from cogency_tui.protocol.transcript import as_tool_call, call_record
 from cogency_tui.providers.models import describe_ending
 from cogency_tui.redaction import Redactor
@@ -197,6 +204,9 @@ def _print_json(conversation: str, event: Event) -> None:
 def _print_event(event: Event) -> None:
     if event["type"] == "respond":
         print_text(event["content"])
+    elif event["type"] == "user":
+        for image in event.get("images", ()):
+            talk(f"· image {describe_image(image)}")
     elif event["type"] == "call":
         call = as_tool_call(call_record(event))
         talk(f"· {call['name']} {describe_args(call['args'])}")

@@ -11,6 +11,7 @@ from cogency_tui.protocol.events import (
     Measure,
     ResultEvent,
     describe_error,
+    describe_image,
     outcome_shown,
 )
 from cogency_tui.protocol.transcript import as_tool_call, call_record
@@ -58,7 +59,9 @@ class Announcer:
                 lines.append("Done.")
             case "metric":
                 self.total = event["total"]
-            case "user" | "execute" | "end":
+            case "user":
+                lines += [f"Image: {one_line(describe_image(image))}" for image in event.get("images", ())]
+            case "execute" | "end":
                 pass
         return lines
 

@@ -20,7 +20,7 @@ from cogency_tui.linear.commands import run_command
 from cogency_tui.linear.input import InputLines
 from cogency_tui.linear.questions import Questions
 from cogency_tui.protocol.events import Event, Measure
-from cogency_tui.protocol.transcript import user_text
+from cogency_tui.protocol.transcript import shown_text
 from cogency_tui.providers.models import describe_ending
 from cogency_tui.safe_text import one_line
 from cogency_tui.signal_delivery import on_signal
@@ -192,7 +192,7 @@ def _last_exchange(events: list[Event]) -> list[str]:
     lines: list[str] = []
     for event in message[asked:]:
         if event["type"] == "user":
-            lines.append(f"You: {user_text(event)}")
+            lines.append(f"You: {shown_text(event)}")
         elif event["type"] == "respond":
             lines.append(f"Answer: {event['content']}")
         elif event["type"] == "error":

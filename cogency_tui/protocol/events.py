@@ -64,6 +64,11 @@ class Image(TypedDict):
     size: int
 
 
+def describe_image(image: Image) -> str:
+    """Describe an image in words: `shot.png: 800×600 pixels, 12,345 bytes`."""
+    return f"{image['name']}: {image['width']}×{image['height']} pixels, {image['size']:,} bytes"
+
+
 class UserEvent(TypedDict):
     """The user's message; the model is sent `content`, then the text of the `review`.
 

@@ -4,7 +4,7 @@ A message is text; one of the native dialect, or one with reasoning or images, h
 `content` is the text of all parts, by which it is shown, counted and compared.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple, NotRequired, TypeAlias, TypedDict
 
 
@@ -37,19 +37,9 @@ class CallPart(TypedDict):
     arguments: str
 
 
-class ResultPart(TypedDict):
-    """The result of the native call with this id."""
-
-    type: Literal["result"]
-    id: str
-    name: str
-    text: str
-    error: bool
-
-
 class ImagePart(TypedDict):
     """An image, by the digest of its content in the store; `width` and `height` are in pixels, `size` is in
-    bytes.
+    bytes. `name` is the user's.
     """
 
     type: Literal["image"]
@@ -58,6 +48,18 @@ class ImagePart(TypedDict):
     width: int
     height: int
     size: int
+    name: NotRequired[str]
+
+
+class ResultPart(TypedDict):
+    """The result of the native call with this id, with the images that belong to it."""
+
+    type: Literal["result"]
+    id: str
+    name: str
+    text: str
+    error: bool
+    images: NotRequired[list[ImagePart]]
 
 
 Part: TypeAlias = TextPart | ReasoningPart | CallPart | ResultPart | ImagePart
@@ -71,8 +73,29 @@ class Message(TypedDict):
     parts: NotRequired[list[Part]]
 
 
+def images_in(messages: Iterable[Message]) -> Iterator[ImagePart]:
+    """Yield the images of messages."""
+    for message in messages:
+        if "parts" in message:
+            yield from (part for part in parts_of(message) if part["type"] == "image")
+
+
+def image_text(image: ImagePart, reason: str = "") -> str:
+    """Describe an image that is not sent, with the reason."""
+    name = image.get("name") or image["media_type"]
+    return f"[image {name} {image['width']}×{image['height']}{f': {reason}' if reason else ''}]"
+
+
 def parts_of(message: Message) -> Sequence[Part]:
-    """Return the parts of a message, which is one of text where it has none."""
+    """Return the parts of a message, which is one of text where it has none. The images of results follow as
+    parts of their own, for wires whose results are text."""
+    parts = nested_parts_of(message)
+    images = [image for part in parts if part["type"] == "result" for image in part.get("images", ())]
+    return [*parts, *images] if images else parts
+
+
+def nested_parts_of(message: Message) -> Sequence[Part]:
+    """Return the parts of a message as `parts_of`, but the images of results within these."""
     return message.get("parts") or [{"type": "text", "text": message["content"]}]
 
 

@@ -241,20 +241,22 @@ class NativeWriter:
         return {"role": "assistant", "content": _content(parts), "parts": parts}
 
     def reports(self, results: Sequence[Answered], items: AnswerItems) -> Message:
-        """Return the message of results: those of calls, then others as text, then images."""
+        """Return the message of results: those of calls with their images, then others as text, then the
+        images of these."""
         parts: list[Part] = []
         others: list[Part] = []
+        images: list[Part] = []
         for record, answered in result_records(results, "native"):
             content = record["content"]
             text = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
             if note := record.get("note"):
                 text = f"{text}\n\n[engine] {note}"
             if answered.call is None and not _is_native(answered.result):
-                note = _text(f"[engine] {text}")
-                others += [note] if note not in others else []
+                report = _text(f"[engine] {text}")
+                others += [report] if report not in others else []
+                images += image_parts(answered.result["payload"])
             else:
                 parts.append(_result(answered, items, text))
-        images = [part for answered in results for part in image_parts(answered.result["payload"])]
         parts += [*others, *images]
         return {"role": "user", "content": _content(parts), "parts": parts}
 
@@ -303,13 +305,16 @@ def _call(id: str, name: str, arguments: str) -> CallPart:
 
 def _result(answered: Answered, items: AnswerItems, text: str) -> ResultPart:
     event, call = answered.result, answered.call
-    return {
+    part: ResultPart = {
         "type": "result",
         "id": items.call_id(event["id"]),
         "name": _accepted(event["tool"] if call is None else _name(call)),
         "text": text,
         "error": event["payload"]["error"],
     }
+    if images := image_parts(event["payload"]):
+        part["images"] = images
+    return part
 
 
 def _name(event: CallEvent) -> str:

@@ -54,13 +54,19 @@ def find_slip(
         return (open_thought or _SLIP_ONLY_THOUGHT) if units else _SLIP_EMPTY
     call = _last_call([unit["content"] for unit in units[: last + 1]], known)
     if call is None:
-        return open_thought or _slip_of_tags(units[: last + 1])
+        return open_thought or _slip_of_tags(units[: last + 1], dialect)
     return replace(_slip_in_answer(call, dialect), leaked=call.dialect is None)
 
 
-def _slip_of_tags(units: Sequence[ThinkEvent | RespondEvent]) -> Slip | None:
-    """Return the slip in an answer that is a thought in other tags, or that mentions the tags of one."""
+def _slip_of_tags(units: Sequence[ThinkEvent | RespondEvent], dialect: Dialect) -> Slip | None:
+    """Return the slip in an answer that ends in §execute, is a thought in other tags, or mentions the tags
+    of one."""
     answer = units[-1]["content"]
+    if dialect != "delimiter" and _LONE_BOUNDARY.search(answer):
+        return Slip(
+            "Your answer ends with §execute, which is not the call syntax here, so nothing ran.",
+            f"Write the call {_FORMS[dialect]}. {_EXAMPLE}",
+        )
     closing = _THOUGHT_END.search(answer)
     if closing and not MarkdownCode.open_fence(answer):
         return Slip(f"Your answer is a thought: nothing follows {closing.group()}.", _SLIP_ONLY_THOUGHT.cure)
@@ -283,6 +289,7 @@ _LONGEST_OPENING = 40
 _INDENT = 8
 _LINE_BEFORE = re.compile(r"(?:\A|[\r\n])[ \t]*\Z")
 _THOUGHT_END = re.compile(r"</(?:think|thinking|thought)>\Z")
+_LONE_BOUNDARY = re.compile(r"^[ \t]*§execute\s*\Z", re.MULTILINE)
 _CONNECTIVE = re.compile(r"(?:and|or|to|then|with|…|\.\.\.|[,/|–-])(?:\s+a)?", re.IGNORECASE)
 """Text between two tags that are only mentioned."""
 _TOOL_CODE = re.compile(r"\s*tool_(?:code|call)s?\b")

@@ -19,6 +19,7 @@ from cogency_tui.protocol.events import (
     ResultPayload,
     ThinkEvent,
     UserEvent,
+    describe_image,
 )
 from cogency_tui.protocol.messages import NO_ITEMS, AnswerItems, ImagePart, Message, Part
 from cogency_tui.protocol.scanner import shield
@@ -94,6 +95,7 @@ def image_parts(holder: UserEvent | ResultPayload) -> list[ImagePart]:
             "width": image["width"],
             "height": image["height"],
             "size": image["size"],
+            "name": image["name"],
         }
         for image in holder.get("images", ())
     ]
@@ -103,7 +105,8 @@ def with_images(role: Literal["user"], text: str, images: Sequence[ImagePart]) -
     """Return a message of text, followed by images if there are any."""
     if not images:
         return {"role": role, "content": text}
-    return {"role": role, "content": text, "parts": [{"type": "text", "text": text}, *images]}
+    written: list[Part] = [{"type": "text", "text": text}] if text else []
+    return {"role": role, "content": text, "parts": [*written, *images]}
 
 
 def render(events: Sequence[Event], writer: Writer, items: AnswerItems = NO_ITEMS) -> list[Message]:
@@ -164,6 +167,12 @@ def user_message(event: UserEvent) -> str:
     review = event.get("review")
     parts = [event.get("environment") or None, user_text(event), review["text"] if review else None]
     return "\n\n".join(part for part in parts if part is not None)
+
+
+def shown_text(event: UserEvent) -> str:
+    """Return what the user wrote, and a line for each image of the message, where images are not shown."""
+    images = [f"[image {describe_image(image)}]" for image in event.get("images", ())]
+    return "\n\n".join(filter(None, (user_text(event), "\n".join(images))))
 
 
 def user_text(event: UserEvent) -> str:

@@ -8,12 +8,19 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from cogency_tui.protocol.messages import CallPart, ImagePart, Message, Part, ResultPart, parts_of
+from cogency_tui.protocol.messages import (
+    CallPart,
+    ImagePart,
+    Message,
+    Part,
+    ResultPart,
+    image_text,
+    nested_parts_of,
+)
 from cogency_tui.providers.base import Options
 from cogency_tui.providers.message_parts import (
     arguments_of,
     call_as_text,
-    image_as_text,
     image_data,
     result_as_text,
 )
@@ -81,8 +88,21 @@ class Arrangement:
             self.turns.append(Turn(role, blocks))
 
     def _blocks(self, message: Message) -> list[Block]:
-        blocks = (self._block(part, message["role"]) for part in parts_of(message))
+        parts = [each for part in nested_parts_of(message) for each in self._nested(part)]
+        # The results of a message come first.
+        parts.sort(key=lambda part: part["type"] != "result")
+        blocks = (self._block(part, message["role"]) for part in parts)
         return _ended([block for block in blocks if block])
+
+    def _nested(self, part: Part) -> list[Part]:
+        """Return a part, and its images as parts of their own where the vendor does not take them in it: a
+        failed result is text."""
+        if part["type"] != "result" or "images" not in part:
+            return [part]
+        if self._is_open(part["id"]) and not part["error"]:
+            return [part]
+        alone: ResultPart = {**part, "images": []}
+        return [alone, *part["images"]]
 
     def _block(self, part: Part, role: str) -> Block | None:
         if part["type"] == "text":
@@ -93,8 +113,20 @@ class Arrangement:
         if part["type"] == "call":
             return _call(part) if self.options.tools else text_block(call_as_text(part))
         if part["type"] == "result":
-            return _result(part) if self._is_open(part["id"]) else text_block(result_as_text(part))
+            return self._result(part) if self._is_open(part["id"]) else text_block(result_as_text(part))
         return self._image(part, role)
+
+    def _result(self, result: ResultPart) -> Block:
+        block: Block = {"type": "tool_result", "tool_use_id": result["id"]}
+        text, images = whole_text(result["text"]), result.get("images", ())
+        if images:
+            written = [text_block(text)] if text.strip() else []
+            block["content"] = [*written, *(self._image(image, "user") for image in images)]
+        elif text:
+            block["content"] = text
+        if result["error"]:
+            block["is_error"] = True
+        return block
 
     def _is_open(self, call: str) -> bool:
         """Return whether the vendor expects the result of this call."""
@@ -106,7 +138,7 @@ class Arrangement:
     def _image(self, image: ImagePart, role: str) -> Block:
         read, kind = self.options.read_image, image["media_type"]
         if read is None or role != "user" or kind not in _IMAGES:
-            return text_block(image_as_text(image))
+            return text_block(image_text(image))
         data = image_data(image, read)
         return {"type": "image", "source": {"type": "base64", "media_type": kind, "data": data}}
 
@@ -133,15 +165,6 @@ def _call(call: CallPart) -> Block:
         "name": call["name"],
         "input": arguments_of(call),
     }
-
-
-def _result(result: ResultPart) -> Block:
-    block: Block = {"type": "tool_result", "tool_use_id": result["id"]}
-    if text := whole_text(result["text"]):
-        block["content"] = text
-    if result["error"]:
-        block["is_error"] = True
-    return block
 
 
 def mark(block: Block, lifetime: str = "") -> None:

@@ -208,6 +208,11 @@ class ThreadSession:
         """True if its last answer was complete, and the thread has not ended."""
         return self._usable and self._clock() < self._ends
 
+    @property
+    def expires(self) -> float | None:
+        """When the thread ends, in Unix seconds, once it has one answer."""
+        return self._ends if self._wire.previous else None
+
     async def send(self, messages: Sequence[Message]) -> None:
         """Queue `messages` for the request for the answer.
 
@@ -261,7 +266,7 @@ class ThreadSession:
         await self._requests.close()
 
     def _add(self, messages: Sequence[Message]) -> None:
-        self._usage.sending(each["content"] for each in messages)
+        self._usage.sending_messages(messages, self._endpoint.model)
         self._pending += messages
 
     def _continue(self, answer: str) -> None:

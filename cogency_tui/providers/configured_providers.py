@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 OFFLINE = "offline"
 
+_SEEING = ("openai", "anthropic", "gemini")
+"""Vendors whose models take images, even those that the table does not know."""
+
 
 class KnownProvider(msgspec.Struct, frozen=True):
     """A provider as `doctor` and the model picker show it. `key_source` is a variable's name."""
@@ -53,12 +56,15 @@ class ConfiguredModels:
         return self._models.of(provider)
 
     def facts(self, provider: str, model: str) -> ModelFacts:
-        """Return the facts about a model; a server on this machine does not charge its vendor's price."""
+        """Return the facts about a model; a server on this machine does not charge its vendor's price. Of a
+        model that is newer than the table: whether it takes images, as all others of its vendor do."""
         from cogency_tui.providers.endpoint import Endpoint
 
         table = self._tables.get(provider, ProviderSettings())
-        facts = _stated(self._models.find(provider, model), table)
-        local = Endpoint(provider, table.base_url, model).is_loopback
+        facts, endpoint = self._models.find(provider, model), Endpoint(provider, table.base_url, model)
+        if facts == ModelFacts() and provider in _SEEING and is_vendors_own(endpoint, provider):
+            facts = structs.replace(facts, images=True)
+        facts, local = _stated(facts, table), endpoint.is_loopback
         return structs.replace(facts, prices=None) if local else facts
 
 
@@ -172,8 +178,10 @@ def _assemble(
         elif table.resume:
             from cogency_tui.providers.openai_responses_session import responses_sessions
 
-            lanes = is_vendors_own(endpoint, "openai")
-            sessions = responses_sessions(endpoint, facts, timeouts, diagnoses=diagnoses, lanes=lanes)
+            own = is_vendors_own(endpoint, "openai")
+            sessions = responses_sessions(
+                endpoint, facts, timeouts, diagnoses=diagnoses, lanes=own, steers=own
+            )
     elif table.api == "anthropic":
         from cogency_tui.providers.anthropic import AnthropicWire
 

@@ -29,7 +29,7 @@ from cogency_tui.errors import (
     SessionRefusedError,
 )
 from cogency_tui.providers.endpoint import Endpoint, Reported, read_error
-from cogency_tui.providers.refused_parameters import UnsupportedParameterError, refused_parameter
+from cogency_tui.providers.refused_parameters import IMAGES, UnsupportedParameterError, refused_parameter
 from cogency_tui.providers.tls_mismatch import (
     is_answer_in_plain,
     is_refusal_of_plain,
@@ -264,9 +264,12 @@ def _where_to_set_the_key(endpoint: Endpoint) -> str:
 def _refused(message: str, reported: Reported) -> BadRequestError:
     hint = "Check the model name and the provider settings."
     if name := refused_parameter(reported):
+        hint = _WITHOUT_IMAGES if name == IMAGES else hint
         return UnsupportedParameterError(message, hint, name)
     return BadRequestError(message, hint)
 
+
+_WITHOUT_IMAGES = "Choose replay mode (/mode replay), which goes on without the images, or another model."
 
 _UNKNOWN = (
     "is signed by an unknown authority",

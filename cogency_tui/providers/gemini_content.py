@@ -17,12 +17,11 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any, TypeAlias
 
-from cogency_tui.protocol.messages import CallPart, ImagePart, Message, Part, ToolSpec, parts_of
+from cogency_tui.protocol.messages import CallPart, ImagePart, Message, Part, ToolSpec, image_text, parts_of
 from cogency_tui.providers.base import PLAIN, Options
 from cogency_tui.providers.message_parts import (
     arguments_of,
     call_as_text,
-    image_as_text,
     image_data,
     result_as_text,
 )
@@ -117,7 +116,7 @@ def part_text(part: Part) -> str:
         case "result":
             return result_as_text(part)
         case "image":
-            return image_as_text(part)
+            return image_text(part)
         case "text":
             return whole_text(part["text"])
         case "reasoning":

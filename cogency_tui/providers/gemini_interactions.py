@@ -166,6 +166,8 @@ def interaction_sessions(
 class InteractionsSession:
     """A chain of interactions. It survives lost connections and answers that were cut short."""
 
+    expires: float | None = None
+
     def __init__(
         self,
         endpoint: Endpoint,
@@ -185,7 +187,7 @@ class InteractionsSession:
         self._pending = [each for each in seed if each["role"] != "system"]
         self._wait = wait
         self._jitter = jitter
-        self._usage = RepeatingUsage(seed)
+        self._usage = RepeatingUsage(seed, endpoint.model)
         self._answer = ""
         self._closed = False
 

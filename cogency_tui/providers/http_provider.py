@@ -12,7 +12,7 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING, Protocol
 
 from cogency_tui.errors import NetworkError, ProviderError, SessionRefusedError
-from cogency_tui.protocol.messages import Message
+from cogency_tui.protocol.messages import Message, images_in
 from cogency_tui.providers.base import (
     PLAIN,
     CallDelta,
@@ -26,6 +26,7 @@ from cogency_tui.providers.base import (
 from cogency_tui.providers.ending_checks import check_ending
 from cogency_tui.providers.endpoint import Endpoint
 from cogency_tui.providers.http_transport import HttpTransport, Timeouts, Wait, with_retries
+from cogency_tui.providers.image_tokens import tokens_of_images
 from cogency_tui.providers.models import ListedModel, ModelFacts
 from cogency_tui.providers.refused_parameters import (
     UnsupportedParameterError,
@@ -97,11 +98,11 @@ class EndpointRequests:
                 if name in self._refused:
                     raise
                 self._refused.add(name)
-                if notice := notice_of_refusal(refusal, options, self._endpoint.model):
+                if notice := notice_of_refusal(refusal, options, self._endpoint):
                     yield notice
                 continue
             break
-        yield answer.usage or _estimate(messages, answer.characters)
+        yield answer.usage or _estimate(self._endpoint.model, messages, answer.characters)
         reasoned = answer.characters > 0
         for cut in check_ending(
             self._endpoint, answer.finish, wrote=wrote or answer.wrote, reasoned=reasoned
@@ -174,10 +175,10 @@ async def _drain(events: AsyncGenerator["ServerSentEvent", None]) -> None:
         return
 
 
-def _estimate(messages: Sequence[Message], written: int) -> Usage:
+def _estimate(model: str, messages: Sequence[Message], written: int) -> Usage:
     """Estimate the usage of an answer with this many characters."""
-    sent = estimate_tokens(each["content"] for each in messages)
-    return Usage(sent, tokens_of(written), estimated=True)
+    text, images = estimate_tokens(each["content"] for each in messages), images_in(messages)
+    return Usage(text + tokens_of_images(model, images), tokens_of(written), estimated=True)
 
 
 class Opener(Protocol):

@@ -69,8 +69,3 @@ def result_as_text(result: ResultPart) -> str:
     """Return a result as text."""
     failed = ", failed" if result["error"] else ""
     return f"[result of {result['name']}{failed}]\n{whole_text(result['text'])}"
-
-
-def image_as_text(image: ImagePart) -> str:
-    """Return the text for an image that cannot be sent."""
-    return f"[image {image['media_type']} {image['width']}×{image['height']}]"

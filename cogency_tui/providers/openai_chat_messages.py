@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from cogency_tui.protocol.messages import CallPart, Message, Part, ResultPart, parts_of
+from cogency_tui.protocol.messages import CallPart, Message, Part, ResultPart, image_text, parts_of
 from cogency_tui.providers.base import Options
-from cogency_tui.providers.message_parts import arguments_text, image_as_text, image_url
+from cogency_tui.providers.message_parts import arguments_text, image_url
 from cogency_tui.providers.openai_chat_calls import EXTRA
 from cogency_tui.providers.surrogates import whole_text
 
@@ -138,5 +138,5 @@ def _part(part: Part, read_image: Callable[[str], bytes]) -> dict[str, Any]:
 def _text(part: Part) -> str:
     """Return the text of a part; an image is described."""
     if part["type"] == "image":
-        return image_as_text(part)
+        return image_text(part)
     return whole_text(cast("str", part.get("text", "")))

@@ -22,6 +22,9 @@ from cogency_tui.providers.refused_parameters import EFFORT, LIFETIME, RETURNED_
 from cogency_tui.providers.surrogates import whole_text
 from cogency_tui.providers.wire_protocol import bearer, listed_models
 
+_NESTING = ("openai", "azure")
+"""Endpoints that are known to take images in the output of a function."""
+
 
 class ResponsesWire:
     """`POST /responses` with one endpoint. What is asked for beside text follows from the `facts` about the
@@ -47,9 +50,14 @@ class ResponsesWire:
         """Encode the body of a request."""
         system = [whole_text(each["content"]) for each in messages if each["role"] == "system"]
         rest = [each for each in messages if each["role"] != "system"]
-        items = [item for each in rest for item in items_of(each, options.read_image)]
+        items = self.items(rest, options)
         instructions = {"instructions": "\n\n".join(system)} if system else {}
         return json.dumps({"stream": True, **instructions, **self.body(items, refused, options)}).encode()
+
+    def items(self, messages: Iterable[Message], options: Options) -> list[dict[str, Any]]:
+        """Convert messages to items of `input`."""
+        nests = self._endpoint.name in _NESTING
+        return [item for each in messages for item in items_of(each, options.read_image, nests=nests)]
 
     def body(
         self, items: Sequence[Mapping[str, Any]], refused: Iterable[str], options: Options

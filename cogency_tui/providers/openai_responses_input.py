@@ -8,11 +8,21 @@ Models label each message of theirs as a remark or as the final answer, and do w
 come back. A label is stored as an item of reasoning before its text.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from cogency_tui.protocol.messages import CallPart, ImagePart, Message, Part, ResultPart, ToolSpec
-from cogency_tui.providers.message_parts import arguments_text, image_as_text, image_url
+from cogency_tui.protocol.messages import (
+    CallPart,
+    ImagePart,
+    Message,
+    Part,
+    ResultPart,
+    ToolSpec,
+    image_text,
+    nested_parts_of,
+    parts_of,
+)
+from cogency_tui.providers.message_parts import arguments_text, image_url
 from cogency_tui.providers.surrogates import whole_text
 
 Item: TypeAlias = dict[str, Any]
@@ -23,15 +33,20 @@ _LABEL = "message_label"
 ReadImage: TypeAlias = Callable[[str], bytes]
 
 
-def items_of(message: Message, read_image: ReadImage | None = None) -> list[Item]:
-    """Convert a message to items of `input`. `read_image` returns the content of an image by its digest."""
+def items_of(message: Message, read_image: ReadImage | None = None, *, nests: bool = False) -> list[Item]:
+    """Convert a message to items of `input`. `read_image` returns the content of an image by its digest.
+
+    An endpoint that `nests` takes the images of a result in it. Elsewhere they follow as a message of the
+    user's, which ends the turn that the model's reasoning belongs to.
+    """
     role = message["role"]
-    parts = message.get("parts")
-    if not parts or role == "system":
+    if not message.get("parts") or role == "system":
         return [_text_item(role, message["content"])]
     if role == "assistant":
-        return _answer_items(parts)
-    outputs = [_output(part) for part in parts if part["type"] == "result"]
+        return _answer_items(parts_of(message))
+    nests = nests and read_image is not None
+    parts = nested_parts_of(message) if nests else parts_of(message)
+    outputs = [_output(part, read_image if nests else None) for part in parts if part["type"] == "result"]
     contents = [content for part in parts for content in _contents(part, read_image)]
     return [*outputs, _message(role, contents)] if contents else outputs
 
@@ -55,7 +70,7 @@ def label_of(item: Mapping[str, Any]) -> Item | None:
     return {"type": _LABEL, "phase": phase} if isinstance(phase, str) else None
 
 
-def _answer_items(parts: list[Part]) -> list[Item]:
+def _answer_items(parts: Sequence[Part]) -> list[Item]:
     items: list[Item] = []
     label: Item = {}
     for item in filter(None, map(_answer_item, parts)):
@@ -79,7 +94,7 @@ def _answer_item(part: Part) -> Item | None:
         case "reasoning":
             return part["item"] if part["item"].get("type") in {"reasoning", _LABEL} else None
         case "image":
-            return _text_item("assistant", image_as_text(part))
+            return _text_item("assistant", image_text(part))
         case "result":
             return _output(part)
 
@@ -93,8 +108,11 @@ def _call(part: CallPart) -> Item:
     }
 
 
-def _output(part: ResultPart) -> Item:
-    return {"type": "function_call_output", "call_id": part["id"], "output": whole_text(part["text"])}
+def _output(part: ResultPart, read_image: ReadImage | None = None) -> Item:
+    output: str | list[Item] = whole_text(part["text"])
+    if read_image is not None and (images := part.get("images")):
+        output = [_text("user", output), *(_image(image, read_image) for image in images)]
+    return {"type": "function_call_output", "call_id": part["id"], "output": output}
 
 
 def _contents(part: Part, read_image: ReadImage | None) -> list[dict[str, Any]]:
@@ -108,7 +126,7 @@ def _contents(part: Part, read_image: ReadImage | None) -> list[dict[str, Any]]:
 
 def _image(part: ImagePart, read_image: ReadImage | None) -> dict[str, Any]:
     if read_image is None:
-        return _text("user", image_as_text(part))
+        return _text("user", image_text(part))
     return {"type": "input_image", "detail": "auto", "image_url": image_url(part, read_image)}
 
 

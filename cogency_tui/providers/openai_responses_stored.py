@@ -42,7 +42,6 @@ from cogency_tui.providers.http_transport import Timeouts
 from cogency_tui.providers.models import ListedModel, ModelFacts
 from cogency_tui.providers.openai_responses import ResponsesWire
 from cogency_tui.providers.openai_responses_events import LABEL, ResponsesReader
-from cogency_tui.providers.openai_responses_input import items_of
 from cogency_tui.providers.token_counting import SessionUsage
 
 
@@ -65,7 +64,7 @@ class StoredResponsesWire:
 
     def encode(self, messages: Sequence[Message], refused: Iterable[str], options: Options = PLAIN) -> bytes:
         """Encode the body of a request. The server has its own reasoning, and one cache for all."""
-        items = [item for each in messages for item in items_of(each, options.read_image)]
+        items = self._wire.items(messages, options)
         left_out = {"include", "prompt_cache_key", *refused}
         body = {"stream": True, **self._wire.body(items, left_out, options), "store": True}
         if self.previous:
@@ -98,6 +97,8 @@ def stored_responses_sessions(
 class StoredResponsesSession:
     """A chain of stored answers. It survives lost connections and answers that were cut short."""
 
+    expires: float | None = None
+
     def __init__(
         self,
         endpoint: Endpoint,
@@ -112,7 +113,7 @@ class StoredResponsesSession:
         self._answers = EndpointRequests(endpoint, wire, timeouts)
         self._pending = list(seed)
         self._usage = SessionUsage()
-        self._usage.sending(each["content"] for each in seed)
+        self._usage.sending_messages(seed, endpoint.model)
         self._answer = ""
         self._closed = False
 
@@ -132,7 +133,7 @@ class StoredResponsesSession:
             raise SessionLostError(f"The session with {self._endpoint.name} was closed.", "Try again.")
         check_memory(self._endpoint, self._answer, messages)
         new = messages if self._pending else unanswered(messages)
-        self._usage.sending(each["content"] for each in new)
+        self._usage.sending_messages(new, self._endpoint.model)
         self._pending += new
 
     async def receive(self) -> AsyncGenerator[Chunk, None]:

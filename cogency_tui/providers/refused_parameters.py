@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from cogency_tui.errors import BadRequestError
 from cogency_tui.providers.base import EffortRefused, Notice, Options
-from cogency_tui.providers.endpoint import Reported
+from cogency_tui.providers.endpoint import Endpoint, Reported
 
 EFFORT = "effort"
 """Common name of the parameters that set how hard a model thinks, for a refusal."""
@@ -33,6 +33,9 @@ LIFETIME = "cache lifetime"
 
 EAGER_INPUT = "eager_input_streaming"
 """Name of the field of tools by which the arguments of their calls arrive as they are written."""
+
+IMAGES = "images"
+"""Name of the images in a history, for a refusal."""
 
 
 _REFUSAL = re.compile(
@@ -73,6 +76,14 @@ _NO_LIFETIME = re.compile(
 )
 _NO_EAGER_INPUT = re.compile(r"\beager_input_streaming\b")
 
+_NO_IMAGES = re.compile(
+    r"(?=.*\b(images?|image_url|vision|multi-?modal)\b)"
+    r"(?=.*(not (a |currently )?(support|multi)|only supported|does ?n[o']t support|cannot|could not|unable"
+    r"|unknown variant|unexpected|invalid|missing|exceed|too large|must be a string))",
+    re.IGNORECASE | re.DOTALL,
+)
+"""Refusals of images, by models and servers that take none, or not this one."""
+
 _OPTIONAL: Mapping[str, str] = {
     "stream_options": "stream_options",
     "reasoning_effort": EFFORT,
@@ -106,6 +117,7 @@ _REFUSALS = (
     (_NO_EFFORT, EFFORT),
     (_NO_LIFETIME, LIFETIME),
     (_NO_EAGER_INPUT, EAGER_INPUT),
+    (_NO_IMAGES, IMAGES),
 )
 """Refusals that do not name their parameter."""
 
@@ -119,7 +131,10 @@ class UnsupportedParameterError(BadRequestError):
 
 
 def without_refused(options: Options, refused: Collection[str]) -> Options:
-    """Return the options without an effort or a tier that the model refused before; it may accept another."""
+    """Return the options without an effort or a tier that the model refused before, though it may accept
+    another, and without images if it refused these."""
+    if IMAGES in refused:
+        options = replace(options, read_image=None)
     if _level(options) in refused:
         options = replace(options, effort=None)
     return replace(options, tier="") if _tier(options) in refused else options
@@ -133,14 +148,21 @@ def refused_name(refusal: UnsupportedParameterError, options: Options) -> str:
     return _level(options) if refusal.param == EFFORT and options.effort else refusal.param
 
 
-def notice_of_refusal(refusal: UnsupportedParameterError, options: Options, model: str) -> Notice | None:
-    """Return the notice for a choice of the user's that a model refuses; None for other refusals."""
-    instead = "Its own default applies instead."
+def notice_of_refusal(
+    refusal: UnsupportedParameterError, options: Options, endpoint: Endpoint
+) -> Notice | None:
+    """Return the notice for what the user has chosen or attached and the model refuses; None for the rest."""
+    model, instead = endpoint.model, "Its own default applies instead."
     if refusal.param in (EFFORT, THINKING) and options.effort is not None:
         effort = options.effort
         return EffortRefused(f"{model} does not accept the reasoning effort {effort}. {instead}", effort)
     if refusal.param == TIER and options.tier:
         return Notice(f"{model} does not accept the service tier {options.tier}. {instead}")
+    if refusal.param == IMAGES:
+        return Notice(
+            f"{refusal} {model} is sent no images from now on. If it takes none, set images = false under "
+            f"[providers.{endpoint.name}]."
+        )
     return None
 
 

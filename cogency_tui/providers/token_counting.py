@@ -44,12 +44,24 @@ class SessionUsage:
 
     def __init__(self) -> None:
         self._characters = 0
+        self._images = 0
         self._context = 0
         self._ratio = 0.25
 
-    def sending(self, texts: Iterable[str]) -> None:
-        """Count texts that are sent with the next request for an answer, or were sent since the last."""
+    def sending(self, texts: Iterable[str], images: int = 0) -> None:
+        """Count texts, and images of so many tokens, that are sent with the next request for an answer, or
+        were sent since the last."""
         self._characters += sum(len(text) for text in texts)
+        self._images += images
+
+    def sending_messages(self, messages: Iterable["Message"], model: str) -> None:
+        """Count messages to `model`, as `sending`."""
+        # Before the first frame only the figures above are needed.
+        from cogency_tui.protocol.messages import images_in
+        from cogency_tui.providers.image_tokens import tokens_of_images
+
+        for each in messages:
+            self.sending([each["content"]], tokens_of_images(model, images_in([each])))
 
     def removing(self, tokens: int) -> None:
         """Subtract tokens that are removed from the context."""
@@ -61,41 +73,41 @@ class SessionUsage:
         """Return the usage of the answer that just ended, as the endpoint bills it. `retained` is the number
         of tokens of `output` that stay in its context (all but the reasoning); default: all."""
         new = billed - self._context
-        by_length = round(self._characters * self._ratio)
-        if not self._context and self._characters:
-            self._ratio = billed / self._characters
+        by_length = round(self._characters * self._ratio) + self._images
+        if not self._context and self._characters and billed > self._images:
+            self._ratio = (billed - self._images) / self._characters
         # An impossible difference (an endpoint that trims its context) is replaced by our estimate.
         sent = new if 0 < new <= billed else by_length
         self._context = billed + (output if retained is None else retained)
-        self._characters = 0
+        self._characters = self._images = 0
         return Usage(sent, output, cached, billed_input=billed)
 
     def estimated(self, written: Iterable[str]) -> Usage:
         """Estimate the usage of an answer for which nothing was reported."""
-        sent = max(1, round(self._characters * self._ratio))
+        sent = max(1, round(self._characters * self._ratio) + self._images)
         output = estimate_tokens(written)
         self._context += sent + output
-        self._characters = 0
+        self._characters = self._images = 0
         return Usage(sent, output, estimated=True)
 
 
 class RepeatingUsage:
     """The usage of a session that has to resend the system prompt, which the context has once. `seed` is
-    its first context."""
+    its first context, `model` the one that images are counted for."""
 
-    def __init__(self, seed: Sequence["Message"]) -> None:
+    def __init__(self, seed: Sequence["Message"], model: str = "") -> None:
         self._inner = SessionUsage()
+        self._model = model
         self._system = sum(len(each["content"]) for each in seed if each["role"] == "system")
         self._characters = 0
         self._tokens: int | None = None
         self._again = 0
         self.sending(seed)
 
-    def sending(self, messages: Iterable["Message"]) -> None:
+    def sending(self, messages: Sequence["Message"]) -> None:
         """Count messages that are new to the context with the next answer."""
-        texts = [each["content"] for each in messages]
-        self._characters += sum(len(text) for text in texts)
-        self._inner.sending(texts)
+        self._characters += sum(len(each["content"]) for each in messages)
+        self._inner.sending_messages(messages, self._model)
 
     def repeating(self) -> None:
         """Count the system prompt as sent again for the next answer."""

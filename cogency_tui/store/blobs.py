@@ -153,9 +153,9 @@ class Blobs:
         """
         return self._chunks(self._path(digest), digest, size)
 
-    def read(self, digest: str, size: int) -> bytes:
-        """Return all `size` bytes of a content; errors as `stream`."""
-        return b"".join(self.stream(digest, size))
+    def read(self, digest: str, size: int | None = None) -> bytes:
+        """Return all bytes of a content, `size` of them if that is known; errors as `stream`."""
+        return b"".join(self._chunks(self._path(digest), digest, size))
 
     def sync(self) -> None:
         """Sync all contents that were stored or found here to the disk.

@@ -12,6 +12,7 @@ import struct
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from cogency_tui.errors import StoreError
@@ -31,6 +32,7 @@ from cogency_tui.store.database import (
     size_of,
     store_error,
 )
+from cogency_tui.store.events import stored_images
 from cogency_tui.store.migrations import NewerSchemaError, migrate, pending
 from cogency_tui.store.open_locks import Presence
 from cogency_tui.store.recovery import Recovered, recover, unreadable
@@ -313,14 +315,15 @@ def _counted(rows: Mapping[str, int]) -> str:
 
 def _contents(connection: sqlite3.Connection, blobs: Blobs) -> Iterator[Damage]:
     lost: list[str] = []
-    for digest, size in connection.execute(_CONTENTS):
+    images = {(image["digest"], image["size"]) for image in stored_images(connection)}
+    for digest, size in chain(connection.execute(_CONTENTS), images):
         try:
             for _ in blobs.stream(digest, size):
                 pass
         except StoreError as exc:
             lost.append(str(exc))
     if lost:
-        what = f"{len(lost):,} contents of files cannot be recovered: {' '.join(lost[:_MOST])}"
+        what = f"{len(lost):,} contents of files and images cannot be recovered: {' '.join(lost[:_MOST])}"
         yield Damage(blobs.directory, what)
 
 

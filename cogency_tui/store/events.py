@@ -17,6 +17,7 @@ from cogency_tui.protocol.events import (
     CallEvent,
     ErrorEvent,
     Event,
+    Image,
     RespondEvent,
     ResultEvent,
     ThinkEvent,
@@ -24,6 +25,7 @@ from cogency_tui.protocol.events import (
     begins_turn,
     is_persisted,
 )
+from cogency_tui.protocol.transcript import shown_text
 from cogency_tui.store.column_text import from_column, to_column
 
 TITLE_LENGTH = 60
@@ -142,7 +144,7 @@ def messages(connection: sqlite3.Connection, conversation_id: str, through: int)
         f"SELECT seq, body FROM events WHERE conversation_id = ? AND {BEGINS_TURN} AND seq <= ? ORDER BY seq",
         (to_column(conversation_id), through),
     )
-    return [(seq, text) for seq, body in rows if (text := text_of(body)) is not None]
+    return [(seq, shown_text(event)) for seq, body in rows if (event := _asked(body)) is not None]
 
 
 def first_message(connection: sqlite3.Connection, conversation_id: str) -> str:
@@ -189,15 +191,50 @@ def title_of(content: str) -> str:
 def text_of(body: str | bytes) -> str | None:
     """Return the message of the user in the row of an event that begins a turn; None where it cannot be
     read."""
+    event = _asked(body)
+    return None if event is None else event["content"]
+
+
+def _asked(body: str | bytes) -> UserEvent | None:
     with suppress(ValueError, RecursionError):
         event = decode("user", body)
-        return event["content"] if event["type"] == "user" else None
+        return event if event["type"] == "user" else None
     return None
 
 
 def missing(conversation_id: str) -> StoreError:
     """Build the error for an unknown conversation id."""
     return StoreError(f"Conversation {conversation_id!r} not found.")
+
+
+class _WithImages(msgspec.Struct):
+    images: list[Image] = []
+
+
+class _Imaged(_WithImages):
+    """The images of an event, or of its payload."""
+
+    payload: _WithImages = msgspec.field(default_factory=_WithImages)
+
+
+def stored_images(connection: sqlite3.Connection, conversation: str | bytes | None = None) -> list[Image]:
+    """Return the images of the events of a conversation, or of all; those of a damaged row are left out."""
+    found: list[Image] = []
+    having = "instr(body, '\"images\":[{') AND (?1 IS NULL OR conversation_id = ?1)"
+    for (body,) in connection.execute(f"SELECT body FROM events WHERE {having}", (conversation,)):
+        with suppress(ValueError, RecursionError):
+            found += images_of(json.loads(from_column(body)))
+    return found
+
+
+def images_of(event: object) -> list[Image]:
+    """Return the images of a decoded event.
+
+    Raises:
+        ValueError: it is damaged.
+    """
+    found = msgspec.convert(event, _Imaged)
+    return [*found.images, *found.payload.images]
 
 
 def checked(value: object) -> Event:

@@ -61,6 +61,10 @@ MOST_LINES = 1_000_000
 LONGEST_LINE = 96 << 20
 """Characters of a line: those of the largest stored content, in base64."""
 
+LONGEST_EDGE = 8_000
+LARGEST_IMAGE = 8_000_000
+"""Most pixels of a side and most bytes of an image: more than any vendor takes."""
+
 _LONGEST_PATH = 4096
 _LONGEST_NAME = 255
 _DEEPEST = 100
@@ -77,6 +81,7 @@ Count = Annotated[int, Meta(ge=0, le=10**12)]
 Size = Annotated[int, Meta(ge=0, le=1 << 50)]
 Amount = Annotated[float, Meta(ge=0, le=1e12)]
 Digest = Annotated[str, Meta(pattern="^([0-9a-f]{64})?$")]
+Pixels = Annotated[int, Meta(ge=1, le=LONGEST_EDGE)]
 WholeDigest = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
 Kind = Literal["absent", "file", "link"]
 
@@ -149,8 +154,19 @@ class PinRecord(msgspec.Struct, frozen=True):
     created: Amount
 
 
+class ImageRecord(msgspec.Struct, frozen=True):
+    """An image of an event."""
+
+    name: Line
+    digest: WholeDigest
+    media_type: Literal["image/png", "image/jpeg", "image/gif", "image/webp"]
+    width: Pixels
+    height: Pixels
+    size: Annotated[int, Meta(ge=1, le=LARGEST_IMAGE)]
+
+
 class ContentRecord(msgspec.Struct, frozen=True):
-    """Bytes that an edit refers to by their digest."""
+    """Bytes that an edit or an image refers to by their digest."""
 
     content: WholeDigest
     size: Size
@@ -329,6 +345,8 @@ def _record(given: dict[str, Any], now: float) -> Record:
 def _event(value: Any, now: float) -> Event:
     event = events.checked(value)
     _require_shallow(event)
+    for image in events.images_of(event):
+        msgspec.convert(image, ImageRecord)
     msgspec.convert(event["timestamp"], Amount)
     event["timestamp"] = min(event["timestamp"], now)
     if "id" in event:
@@ -446,7 +464,8 @@ def exported(connection: sqlite3.Connection, id: str, blobs: Blobs) -> Iterator[
         raise events.missing(id)
     yield {"format": FORMAT, "version": VERSION}
     redactor = Redactor({})
-    for line in chain(_conversation(connection, conversation_of(row)), _edits(connection, id, blobs)):
+    conversation, images = conversation_of(row), _images(connection, id, blobs)
+    for line in chain(_conversation(connection, conversation), images, _edits(connection, id, blobs)):
         yield line if "content" in line else redactor.value(line)
 
 
@@ -489,6 +508,18 @@ def _conversation(
             yield {"pin": {"event": event, "created": created}}
     for row in connection.execute(_BELOW, (key,)).fetchall():
         yield from _conversation(connection, conversation_of(row))
+
+
+def _images(connection: sqlite3.Connection, id: str, blobs: Blobs) -> Iterator[dict[str, Any]]:
+    """Yield the contents of the images of a conversation and its sub-agents."""
+    images = {image["digest"]: image["size"] for image in events.stored_images(connection, to_column(id))}
+    for digest, size in images.items():
+        with suppress(StoreError):
+            data = base64.b64encode(blobs.read(digest, size)).decode()
+            yield {"content": digest, "size": size, "data": data}
+    below = "SELECT id FROM conversations WHERE parent = ? AND call IS NOT NULL ORDER BY created, id"
+    for (child,) in connection.execute(below, (to_column(id),)).fetchall():
+        yield from _images(connection, from_column(child), blobs)
 
 
 def _edits(connection: sqlite3.Connection, id: str, blobs: Blobs) -> Iterator[dict[str, Any]]:

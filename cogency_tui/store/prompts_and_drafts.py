@@ -38,6 +38,8 @@ LONGEST = 256 << 10
 MOST_DRAFTS = 200
 """Drafts of a project that are stored; of more, the oldest are deleted."""
 
+_DIGEST = re.compile(rb"(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])")
+
 _HINT = "Drafts of the prompt are not saved until this is fixed."
 
 
@@ -196,6 +198,16 @@ def _read(path: Path) -> Draft | None:
         return _decoded(path.read_bytes(), Draft)
     except FileNotFoundError:
         return None
+
+
+def mentioned_digests(data: Path) -> set[str]:
+    """Return all digests that the prompts in the data directory `data` mention: those of images that wait to
+    be sent, which a clean-up must leave. Blocks."""
+    found: set[str] = set()
+    for path in (data / DIRECTORY).glob("*/*"):
+        with suppress(OSError):
+            found |= {each.decode() for each in _DIGEST.findall(path.read_bytes())}
+    return found
 
 
 def _is_free(path: Path) -> bool:

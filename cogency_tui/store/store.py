@@ -292,6 +292,11 @@ class Store:
             self.notices += [notice for notice in notices if notice not in self.notices]
             yield found
 
+    async def image_digests(self) -> set[str]:
+        """Return the digests of the images of all events, which a clean-up must leave."""
+        images = await self.database.read(events.stored_images)
+        return {image["digest"] for image in images}
+
     async def environments(self, conversation_id: str, through: int | None = None) -> list[str]:
         """Return the environment blocks of its messages, up to the event numbered `through`."""
         return await self.database.read(

@@ -9,16 +9,16 @@ the run uses the plan's location, whose components are opened without following 
 must be the very same one. A path that the plan did not resolve is refused (`Places`).
 """
 
-from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Generic, Literal, Protocol, TypeVar, cast, runtime_checkable
+from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar, cast, runtime_checkable
 
 import msgspec
 
 from cogency_tui.errors import ToolError, WorkspaceError
-from cogency_tui.protocol.events import Step
+from cogency_tui.protocol.events import Image, Step
 from cogency_tui.protocol.taint_sources import Sources
 from cogency_tui.redaction import MARKER, KnownSecrets, RedactedStream, Redactor, holds_marker
 from cogency_tui.tools.journal_protocol import ALL, Consent, Found, Journal
@@ -137,6 +137,8 @@ class Tally:
         return f"{self.verb} {self.one if count == 1 else f'{count:,} {self.many}'}"
 
 
+AddImage: TypeAlias = Callable[[bytes, str], Awaitable[Image]]
+
 PLAIN = Spellings()
 NO_ALIASES = Aliases()
 
@@ -239,7 +241,7 @@ class Outcome:
     in addition to the intent's. `redacted` marks content that comes from whole files which were already
     searched for secrets, so that nothing left in it is part of a private key. `put_back` are protected files
     whose changes were reverted, where the call failed for no other reason. `brief` is the line for the user
-    of a failure whose `outcome` is worded for the model.
+    of a failure whose `outcome` is worded for the model. `images` are for the model to see.
     """
 
     outcome: str
@@ -250,6 +252,7 @@ class Outcome:
     redacted: bool = False
     put_back: Sequence[str] = ()
     brief: str = ""
+    images: Sequence[Image] = ()
 
     @property
     def produced(self) -> Any:
@@ -296,7 +299,7 @@ class ToolContext:
     `is_wary` states whether it matters that a command is confined. `consent` limits the changes of protected
     files that a command of the call may make; `agreed` is the diff of the only changes of files that the user
     has agreed to, if they were asked. `remotes` are those of the project's repository, where the agent's
-    commands may contact them.
+    commands may contact them. `add_image` stores an image of a result, by its content and name.
     """
 
     workspace: Workspace
@@ -316,6 +319,7 @@ class ToolContext:
     consent: Consent = ALL
     agreed: str | None = None
     remotes: Remotes | None = None
+    add_image: AddImage | None = None
 
     def locate(self, given: str) -> Location:
         """Resolve a path; in a planned call, to the location of the plan.

@@ -9,7 +9,8 @@ from typing import Annotated, Any
 
 import msgspec
 
-from cogency_tui.errors import ToolError, WorkspaceError
+from cogency_tui.errors import StoreError, ToolError, WorkspaceError
+from cogency_tui.protocol.events import describe_image
 from cogency_tui.redaction import Redactor, secrets_of
 from cogency_tui.tools import file_writes
 from cogency_tui.tools.base import (
@@ -27,6 +28,7 @@ from cogency_tui.tools.directory_tree import TreeText, render
 from cogency_tui.tools.shell.files_outside_project import is_own_temporary, is_public
 from cogency_tui.tools.worker_threads import in_thread
 from cogency_tui.workspace import diff
+from cogency_tui.workspace.images import is_image
 from cogency_tui.workspace.paths import Location
 from cogency_tui.workspace.protected_names import shown, unusual
 from cogency_tui.workspace.text_files import Text, decode, lines_of
@@ -70,13 +72,13 @@ class ReadArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Read:
-    """Shows lines of a text file with their numbers."""
+    """Shows lines of a text file with their numbers, or an image."""
 
     name = "read"
     kind: ToolKind = "read"
     tally = Tally("read", "1 file", "files")
     description = (
-        "Show a text file, each line as its number, a tab, and the text. "
+        "Show an image, or a text file: each line as its number, a tab, and the text. "
         "Read a file before you change it; continue a long one with start."
     )
     args = ReadArgs
@@ -100,8 +102,12 @@ class Read:
 
     async def run(self, args: ReadArgs, context: ToolContext) -> Outcome:
         location = await in_thread(context.locate, args.file)
-        digest, outcome = await in_thread(_read, args, location, context)
-        context.seen[location.path] = digest
+        data = await in_thread(context.workspace.read_bytes, location, file_writes.LONGEST)
+        if is_image(data, location.relative):
+            outcome = await _image_outcome(data, location.relative, context)
+        else:
+            outcome = await in_thread(_read, data, args, location, context)
+        context.seen[location.path] = file_writes.fingerprint(data)
         return outcome
 
 
@@ -219,9 +225,24 @@ def read_intent(path: str, verb: str, context: ToolContext) -> Intent:
     )
 
 
-def _read(args: ReadArgs, location: Location, context: ToolContext) -> tuple[bytes, Outcome]:
-    data = context.workspace.read_bytes(location, file_writes.LONGEST)
-    digest = file_writes.fingerprint(data)
+async def _image_outcome(data: bytes, name: str, context: ToolContext) -> Outcome:
+    """Return an image for the model to see.
+
+    Raises:
+        ToolError: it cannot be read, or stored.
+    """
+    if context.add_image is None:
+        raise ToolError(f"{name} is an image, which cannot be shown here.")
+    try:
+        image = await context.add_image(data, name)
+    except StoreError as error:
+        raise ToolError(str(error), error.hint) from error
+    return Outcome(
+        f"image, {image['width']}×{image['height']}", f"[{describe_image(image)}]", images=(image,)
+    )
+
+
+def _read(data: bytes, args: ReadArgs, location: Location, context: ToolContext) -> Outcome:
     name = location.relative
     text = decode(data, name)
     # The whole file is redacted: a part of it may not show the secret that it belongs to.
@@ -232,7 +253,7 @@ def _read(args: ReadArgs, location: Location, context: ToolContext) -> tuple[byt
     lines = lines_of(text.plain)
     total = len(lines)
     if not total:
-        return digest, Outcome("empty", "[the file is empty]", value="")
+        return Outcome("empty", "[the file is empty]", value="")
     if args.start > total:
         raise ToolError(f"{name} has {total:,} lines; start={args.start} is past its end.")
     shown, notes = _fitting(text, lines, args, context.output_limit)
@@ -241,7 +262,7 @@ def _read(args: ReadArgs, location: Location, context: ToolContext) -> tuple[byt
     count = f"{len(shown):,} line{'' if len(shown) == 1 else 's'}"
     outcome = count if whole else f"lines {args.start:,} to {last:,} of {total:,}"
     produced = text.lines(args.start, None if args.lines == DEFAULT_LINES else args.lines)
-    return digest, Outcome(outcome, "\n".join([*shown, *notes]), value=produced, redacted=True)
+    return Outcome(outcome, "\n".join([*shown, *notes]), value=produced, redacted=True)
 
 
 def _fitting(text: Text, lines: list[str], args: ReadArgs, limit: int) -> tuple[list[str], list[str]]:

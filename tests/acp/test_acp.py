@@ -1,6 +1,7 @@
 """`cogency-tui acp`, asked by the SDK's own client over real pipes, with the offline model."""
 
 import asyncio
+import base64
 import os
 import sys
 from collections.abc import AsyncGenerator, Callable
@@ -26,6 +27,7 @@ from acp.schema import (
 
 from cogency_tui.agent.agent import Agent
 from tests import ROOT, forkserver
+from tests.pictures import picture
 
 MCP_SERVER = ROOT / "tests" / "peers" / "mcp_server.py"
 PATIENCE = 60.0
@@ -125,6 +127,25 @@ async def test_it_says_what_it_can(data: Path) -> None:
         assert older.protocol_version == acp.PROTOCOL_VERSION
         assert said.agent_info.name == "cogency-tui"
         assert said.agent_capabilities.load_session
+
+
+async def test_images_of_a_prompt_are_attached_and_what_is_none_is_reported(
+    project: Path, data: Path
+) -> None:
+    editor = Editor()
+    blocks = [
+        acp.image_block(base64.b64encode(content).decode(), "image/png") for content in (picture(), b"x")
+    ]
+    async with served(editor, data) as connection:
+        session = await connection.new_session(cwd=str(project))
+        done = await connection.prompt(session_id=session.session_id, prompt=blocks)
+        assert done.stop_reason == "end_turn"
+        told = editor.text(AgentThoughtChunk)
+        assert "Not attached: attachment 2 is not an image that can be read." in told
+        assert "takes no images: it receives only their names and sizes." in told
+        editor.updates.clear()
+        await connection.load_session(cwd=str(project), session_id=session.session_id)
+    assert "[image attachment 1: 8×6 pixels, " in editor.text(UserMessageChunk)
 
 
 async def test_a_turn_as_an_editor_sees_it(project: Path, data: Path) -> None:

@@ -1,5 +1,6 @@
 """The parts of `cogency-tui acp`: what an editor sends as text, and what it is told."""
 
+import base64
 import json
 import subprocess
 import sys
@@ -11,10 +12,11 @@ import pytest
 from acp.schema import ResourceContentBlock
 
 from cogency_tui.acp.agent import EditorAgent
-from cogency_tui.acp.prompt_blocks import text_of
+from cogency_tui.acp.prompt_blocks import images_of, text_of
 from cogency_tui.acp.updates import Changes, Updates
 from cogency_tui.agent.agent import Agent
 from tests.peers.scripted import ScriptedProvider
+from tests.pictures import picture
 
 
 def link(uri: str) -> ResourceContentBlock:
@@ -27,6 +29,20 @@ def test_links_to_files_are_mentions(tmp_path: Path) -> None:
     assert text == "see @a b.py and /etc/hosts"
     block = acp.resource_block(acp.embedded_text_resource(inside, "x = '```'"))
     assert text_of([block], tmp_path) == "@a b.py:\n````\nx = '```'\n````"
+
+
+def test_images_are_attached_and_links_to_them_are_mentions(tmp_path: Path) -> None:
+    data = base64.b64encode(picture()).decode()
+    resource = acp.resource_block(
+        acp.embedded_blob_resource("file:///x/shot.png", data, mime_type="image/png")
+    )
+    blocks = [acp.text_block("see"), acp.image_block(data, "image/png"), resource]
+    blocks.append(acp.image_block("%%%", "image/png", uri="file:///x/a%20b.png"))
+    assert images_of(blocks) == [(picture(), "attachment 1"), (picture(), "shot.png"), (b"", "a b.png")]
+    assert text_of(blocks, tmp_path) == "see"
+    inside, outside = (tmp_path / "a b.png").as_uri(), Path("/tmp/c.jpg").as_uri()
+    text = text_of([link(inside), acp.text_block(" and "), link(outside)], tmp_path)
+    assert text == '@"a b.png" and @/tmp/c.jpg'
 
 
 @pytest.mark.parametrize(
@@ -89,6 +105,16 @@ async def test_calls_that_run_at_the_same_time_each_have_their_own_changes(proje
         ids = [event["id"] for event in events if event["type"] == "result"]
         shown = [await changes.of_call("c", id) for id in ids]
     assert [[Path(diff.path).name for diff in diffs] for diffs in shown] == [["a"], ["b"]]
+
+
+@pytest.mark.parametrize(
+    ("provider", "takes"), [("offline", False), ("anthropic", True), ("nonsense", False)]
+)
+async def test_the_editor_knows_whether_the_model_takes_images(provider: str, takes: bool) -> None:
+    said = await EditorAgent({"provider": provider}).initialize()
+    assert said.agent_capabilities is not None
+    assert said.agent_capabilities.prompt_capabilities is not None
+    assert said.agent_capabilities.prompt_capabilities.image == takes
 
 
 async def test_nothing_is_started_to_list_sessions(

@@ -150,6 +150,23 @@ async def test_slips_of_different_kinds_do_not_end_the_turn(make_agent: MakeAgen
     assert [event["type"] for event in await turn(make_agent(*endless))].count("metric") <= 6
 
 
+async def test_the_last_of_many_different_failures_is_announced(make_agent: MakeAgent) -> None:
+    slips = [
+        f"```\n{GOOD['xml']}\n```",
+        "<think>hm</think>",
+        GOOD["xml"].replace('"made\\n"', r'"\d"'),
+        '<tool_call>{"name": "list", "arguments": {}}</tool_call>',
+        "Writing it now…",
+        "<end>",
+    ]
+    agent = make_agent(*slips, mode="replay")
+    events = await turn(agent)
+    assert [event["type"] for event in events].count("metric") == 6
+    assert ["the next answer all fail. " in request[-1]["content"] for request in sent(agent)] == [
+        False
+    ] * 5 + [True]
+
+
 async def test_what_comes_after_a_mentioned_action_runs(make_agent: MakeAgent, project: Path) -> None:
     agent = make_agent(
         f"Note that <action> blocks run in order.\n{GOOD['action']}",
@@ -203,7 +220,10 @@ async def test_three_slips_in_a_row_end_the_turn_and_say_so(make_agent: MakeAgen
     events = await turn(agent)
     assert [event["tool"] for event in results(events)] == ["execute", "execute", "turn", "execute"]
     requests = sent(agent)
-    assert ["one more answer" in request[-1]["content"] for request in requests] == [False, False, True]
+    assert [
+        "The turn ends if the calls of the next answer all fail in this way" in request[-1]["content"]
+        for request in requests
+    ] == [False, False, True]
     assert has_stable_prefix(requests)
     assert not (project / "made.txt").exists()
     assert [event["type"] for event in events[-2:]] == ["error", "end"]

@@ -11,7 +11,7 @@ import pytest
 
 from cogency_tui.agent.export import as_markdown, as_page, fenced
 from cogency_tui.errors import ConfigError
-from cogency_tui.protocol.events import Event
+from cogency_tui.protocol.events import Event, Image
 from cogency_tui.redaction import MARKER
 from cogency_tui.store.store import StoredConversation
 
@@ -53,6 +53,17 @@ def test_nothing_foreign_is_markup_in_a_page() -> None:
         assert f"color-scheme:{scheme}" in as_page(KNOWN, [], theme)
     with pytest.raises(ConfigError, match="Unknown theme"):
         as_page(KNOWN, [], "../night")
+
+
+def test_images_are_named_and_not_embedded() -> None:
+    image: Image = {
+        **{"name": "<shot>.png", "digest": "d" * 64, "media_type": "image/png", "width": 8, "height": 6},
+        "size": 12345,
+    }  # pyright: ignore[reportAssignmentType]
+    asked: Event = {"type": "user", "timestamp": 1.0, "content": "See", "images": [image]}
+    assert "> See\n>\n> [image <shot>.png: 8×6 pixels, 12,345 bytes]" in as_markdown(KNOWN, [asked])
+    page = as_page(KNOWN, [asked], "night")
+    assert '<div class="prompt">See\n\n[image &lt;shot&gt;.png: 8×6 pixels, 12,345 bytes]</div>' in page
 
 
 def test_no_fence_is_closed_from_within() -> None:

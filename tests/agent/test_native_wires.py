@@ -2,6 +2,7 @@
 all, and the peers, which refuse what the vendors refuse, accept every history."""
 
 import asyncio
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,15 +31,25 @@ RESUMING = [name for name in NATIVE if WAYS[name].mode == "resume"]
 
 @dataclass(frozen=True, slots=True)
 class Say:
-    """An answer of the model: reasoning, text, then calls of `mark` with these steps."""
+    """An answer of the model: reasoning, text, then calls of `mark` with these steps, or one that reads a
+    `file`."""
 
     text: str
     steps: Sequence[int] = ()
     reasoning: str = ""
+    file: str = ""
+
+    @property
+    def tool(self) -> str:
+        return "read" if self.file else "mark"
+
+    @property
+    def given(self) -> list[dict[str, Any]]:
+        return [{"file": self.file}] if self.file else [{"step": step} for step in self.steps]
 
     @property
     def arguments(self) -> list[str]:
-        return [f'{{"step": {step}}}' for step in self.steps]
+        return [json.dumps(each) for each in self.given]
 
 
 THREE = Say("Three steps.", (0, 1, 2), "First the one, then the others.")
@@ -55,7 +66,7 @@ def peer_of(way: Way, *script: Say) -> Peer:
     if issubclass_of(way, GeminiPeer):
         return way.peer(texts, acts=[_gemini(number, say) for number, say in enumerate(script)], **options)
     answers = [
-        NativeAnswer(reasoning=say.reasoning, calls=[("mark", each) for each in say.arguments])
+        NativeAnswer(reasoning=say.reasoning, calls=[(say.tool, each) for each in say.arguments])
         for say in script
     ]
     return way.peer(texts, faults=answers, **options)
@@ -66,22 +77,24 @@ def issubclass_of(way: Way, kind: type[Peer]) -> bool:
 
 
 def _chat(number: int, say: Say) -> chat_answers.Answer:
-    calls = [chat_answers.Call(f"call_{number}_{at}", "mark", each) for at, each in enumerate(say.arguments)]
+    calls = [
+        chat_answers.Call(f"call_{number}_{at}", say.tool, each) for at, each in enumerate(say.arguments)
+    ]
     return chat_answers.Answer(say.text, *calls, reasoning=say.reasoning)
 
 
 def _anthropic(say: Say) -> anthropic_answers.Answer:
     thinking = [anthropic_answers.Thinking(say.reasoning)] if say.reasoning else []
-    calls = [anthropic_answers.Call("mark", each) for each in say.arguments]
+    calls = [anthropic_answers.Call(say.tool, each) for each in say.arguments]
     return anthropic_answers.Answer(*thinking, anthropic_answers.Text(say.text), *calls)
 
 
 def _gemini(number: int, say: Say) -> gemini_acts.Acts | None:
-    if not say.steps:
+    if not say.given:
         return None
     calls = [
-        gemini_acts.Call("mark", {"step": step}, f"c{number}{at}", "" if at else f"sig{number}")
-        for at, step in enumerate(say.steps)
+        gemini_acts.Call(say.tool, given, f"c{number}{at}", "" if at else f"sig{number}")
+        for at, given in enumerate(say.given)
     ]
     return [gemini_acts.Said(say.text), *calls]
 

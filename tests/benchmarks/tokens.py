@@ -9,16 +9,21 @@ The published claim (protocols.md, section 6) is about an opening of 1,500: 300n
 The prompt of today leaves no room in that for a question. So `sent` and `generated` are measured with
 `OPENING`, and `fewer` and `fewer_sent` are what follows from them for 1,500: of each request of replay, and
 once of resume, what the opening has more is taken off. That makes them smaller than what is measured.
+
+Then one agent has `SUBAGENTS` others do a task each, with so many turns, at once: all their requests, as measured. A
+session has its own context, whether or not it has a connection of its own: lanes save connections, not tokens.
 """
 
 import argparse
 import asyncio
+import dataclasses
 import json
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -26,10 +31,12 @@ from typing import Any
 from msgspec.structs import replace
 
 from cogency_tui.agent.agent import Agent
-from cogency_tui.config.schema import Mode
+from cogency_tui.config.schema import AgentSettings, Mode, Settings
+from cogency_tui.providers.base import Provider
 from cogency_tui.tools.function import reads
-from tests.peers.server import Context, Peer, shared
-from tests.peers.ways import WAYS, Way
+from tests.peers.responses import ResponsesPeer
+from tests.peers.server import Context, Exchange, Peer, shared
+from tests.peers.ways import WAYS, Way, connect_lanes
 
 TURNS = (8, 16, 32)
 OPENING, THINK, CALL, RESULT = 2400, 200, 100, 300
@@ -44,6 +51,30 @@ CLAIMED = 1500
 CHARACTERS = 4
 """Of a token."""
 
+SUBAGENTS = 3
+_SUBAGENT = "You are the sub-agent"
+
+LM_STUDIO = Way(
+    "LM Studio Responses",
+    "resume",
+    partial(ResponsesPeer, stores=True),
+    "openai",
+    WAYS["Chat Completions"].model,
+    "Chat Completions",
+    "chat",
+    resume=True,
+)
+"""LM Studio's server at the address of another provider, because its own has no variable."""
+BENCHED = (*WAYS.values(), LM_STUDIO)
+
+_REPLAYED, _SESSIONS = WAYS["Responses"], WAYS["Responses WebSocket"]
+DELEGATING: dict[str, tuple[Way, Callable[[Peer], Provider]]] = {
+    "Responses, agents": (_REPLAYED, _REPLAYED.connect),
+    "WebSocket, agents": (_SESSIONS, _SESSIONS.connect),
+    "lanes, agents": (_SESSIONS, connect_lanes),
+}
+"""Ways in which an agent and its sub-agents work; the first is what the others are compared with."""
+
 _WORDS = "the loop sleeps before it checks whether another attempt is left, so a test that counts them waits "
 
 
@@ -53,8 +84,8 @@ class Figures:
     input, of which the vendor's cache would have had `cached`. `fewer` and `fewer_sent`: how many times
     less than the baseline with an opening of `CLAIMED`, sent and generated together, and sent alone. `prefix`:
     the part of all input
-    after the first request that is byte for byte what was there before. `runs`: calls of each tool,
-    `seconds` a turn."""
+    after the first request that is byte for byte what was there before. `connections` that were opened;
+    `runs`: calls of each tool, `seconds` a turn."""
 
     way: str
     mode: Mode
@@ -66,6 +97,7 @@ class Figures:
     fewer: float
     fewer_sent: float
     prefix: float
+    connections: int
     runs: list[int]
     seconds: float
 
@@ -108,21 +140,61 @@ async def run(way: Way, turns: int, project: Path) -> tuple[Peer, list[int], flo
     question = sized(_WORDS, OPENING - system, environment).removeprefix(environment)
     async with way.peer(answer, token=16, model=way.model) as peer:
         with tempfile.TemporaryDirectory() as data:
-            agent = _agent(way, peer, project, data, probe, turns + 1)
+            agent = _agent(way.connect(peer), way.settings, project, data, probe, turns + 1)
             started = time.perf_counter()
             async with agent:
                 events = [event async for event in agent(question)]
             seconds = time.perf_counter() - started
-    if events[-1]["type"] != "end":
-        raise RuntimeError(f"{way.name}: the turn did not end well: {events[-1]}")
+    if events[-1]["type"] != "end" or not all(runs):
+        raise RuntimeError(f"{way.name}: the turn did not end well: {events[-2:]}")
     return peer, runs, seconds / turns
 
 
-def _agent(way: Way, peer: Peer, project: Path, data: str, probe: Any, cycles: int) -> Agent:
-    settings = replace(way.settings, max_iterations=cycles, compact_at=0)
-    return Agent(
-        way.connect(peer), project=project, data=data, tools=[probe], permissions="auto", settings=settings
-    )
+def _agent(
+    provider: Provider, settings: Settings, project: Path, data: str, probe: Any, cycles: int
+) -> Agent:
+    settings = replace(settings, max_iterations=cycles, compact_at=0)
+    return Agent(provider, project=project, data=data, tools=[probe], permissions="auto", settings=settings)
+
+
+async def delegate(
+    way: Way, connect: Callable[[Peer], Provider], turns: int, project: Path
+) -> tuple[Peer, list[int], float]:
+    """One turn in which sub-agents have so many calls each, as `run`."""
+    runs = [0] * turns
+
+    @reads
+    async def probe(step: int, note: str) -> str:
+        """Look at one step. `note` is free text."""
+        runs[step] += 1
+        return result(step)
+
+    def answer(context: Context) -> str:
+        done = sum(message["role"] == "assistant" for message in context)
+        if _SUBAGENT in context[0]["content"]:
+            return reply(done) if done < turns else "Done."
+        return "Done." if done else _delegation()
+
+    worker = AgentSettings(tools=["probe"], max_iterations=turns + 1)
+    settings = replace(way.settings, agents={"worker": worker})
+    async with way.peer(answer, token=16, model=way.model) as peer:
+        with tempfile.TemporaryDirectory() as data:
+            agent = _agent(connect(peer), settings, project, data, probe, turns + 1)
+            started = time.perf_counter()
+            async with agent:
+                events = [event async for event in agent("Have the workers look.")]
+            seconds = time.perf_counter() - started
+    if events[-1]["type"] != "end" or min(runs) < SUBAGENTS:
+        raise RuntimeError(f"{way.name}: the sub-agents did not do their work: {events[-2:]}")
+    return peer, runs, seconds / turns
+
+
+def _delegation() -> str:
+    calls = [
+        {"name": "agent", "args": {"name": "worker", "task": f"Look at part {number}."}}
+        for number in range(SUBAGENTS)
+    ]
+    return f"<execute>\n{json.dumps(calls)}\n</execute>"
 
 
 async def _before_the_question(project: Path, probe: Any) -> tuple[int, str]:
@@ -130,7 +202,8 @@ async def _before_the_question(project: Path, probe: Any) -> tuple[int, str]:
     way = WAYS["Chat Completions"]
     with tempfile.TemporaryDirectory() as data:
         async with way.peer(["Done."]) as peer:
-            async for _event in _agent(way, peer, project, data, probe, 2)("Hello."):
+            agent = _agent(way.connect(peer), way.settings, project, data, probe, 2)
+            async for _event in agent("Hello."):
                 pass
     system, first = (message["content"] for message in peer.exchanges[0].context)
     # Rounded up, so that with the question it is no more than `OPENING`.
@@ -149,29 +222,66 @@ def figures(
     way: Way, turns: int, peer: Peer, runs: list[int], seconds: float, baseline: Figures | None
 ) -> Figures:
     """The figures of a run, without the request that brought the closing answer."""
-    exchanges = peer.exchanges[:turns]
-    sent = sum(exchange.sent for exchange in exchanges)
-    generated = sum(-(-len(exchange.text) // CHARACTERS) for exchange in exchanges)
+    found = _measured(way.name, way.mode, turns, peer, [peer.exchanges[:turns]], runs, seconds)
+    if baseline is None:
+        return found
+    ours, theirs = claimed(found.sent, way.mode, turns), claimed(baseline.sent, baseline.mode, turns)
+    return dataclasses.replace(
+        found, fewer=(theirs + baseline.generated) / (ours + found.generated), fewer_sent=theirs / ours
+    )
+
+
+def delegation_figures(
+    name: str, mode: Mode, turns: int, peer: Peer, runs: list[int], seconds: float, baseline: Figures | None
+) -> Figures:
+    """The figures of an agent and its sub-agents, with all of their requests."""
+    tasks = sorted({_task(exchange) for exchange in peer.exchanges})
+    conversations = [[each for each in peer.exchanges if _task(each) == task] for task in tasks]
+    found = _measured(name, mode, turns, peer, conversations, runs, seconds)
+    if baseline is None:
+        return found
+    return dataclasses.replace(
+        found,
+        fewer=(baseline.sent + baseline.generated) / (found.sent + found.generated),
+        fewer_sent=baseline.sent / found.sent,
+    )
+
+
+def _task(exchange: Exchange) -> str:
+    return exchange.context[1]["content"]
+
+
+def _measured(
+    name: str,
+    mode: Mode,
+    turns: int,
+    peer: Peer,
+    conversations: Sequence[Sequence[Exchange]],
+    runs: list[int],
+    seconds: float,
+) -> Figures:
+    """The figures without a comparison; of each conversation its exchanges in order."""
+    exchanges = [exchange for each in conversations for exchange in each]
     known = [
         shared(after.context, [*before.context, {"role": "assistant", "content": before.text}])
-        for before, after in pairwise(exchanges)
+        for each in conversations
+        for before, after in pairwise(each)
     ]
-    later = sum(exchange.input for exchange in exchanges[1:]) * CHARACTERS
-    ours = claimed(sent, way.mode, turns)
-    theirs = claimed(baseline.sent, baseline.mode, turns) if baseline else ours
+    later = sum(exchange.input for each in conversations for exchange in each[1:]) * CHARACTERS
     return Figures(
-        way.name,
-        way.mode,
+        name,
+        mode,
         turns,
-        sent,
-        generated,
-        sum(exchange.input for exchange in exchanges),
-        sum(exchange.cached for exchange in exchanges),
-        (theirs + baseline.generated) / (ours + generated) if baseline else 1.0,
-        theirs / ours,
-        sum(known) / later if later else 1.0,
-        runs,
-        seconds,
+        sent=sum(exchange.sent for exchange in exchanges),
+        generated=sum(-(-len(exchange.text) // CHARACTERS) for exchange in exchanges),
+        billed=sum(exchange.input for exchange in exchanges),
+        cached=sum(exchange.cached for exchange in exchanges),
+        fewer=1.0,
+        fewer_sent=1.0,
+        prefix=sum(known) / later if later else 1.0,
+        connections=peer.connections,
+        runs=runs,
+        seconds=seconds,
     )
 
 
@@ -180,15 +290,22 @@ async def measure(turns: Sequence[int], report: Callable[[Figures], None]) -> No
     with tempfile.TemporaryDirectory() as directory:
         for number in turns:
             baselines: dict[str, Figures] = {}
-            for way in WAYS.values():
+            for way in BENCHED:
                 peer, runs, seconds = await run(way, number, Path(directory))
                 found = figures(way, number, peer, runs, seconds, baselines.get(way.other))
                 baselines[way.name] = found
                 report(found)
+        for number in turns:
+            baseline: Figures | None = None
+            for name, (way, connect) in DELEGATING.items():
+                peer, runs, seconds = await delegate(way, connect, number, Path(directory))
+                found = delegation_figures(name, way.mode, number, peer, runs, seconds, baseline)
+                baseline = baseline or found
+                report(found)
 
 
-_HEADINGS = ("turns", "wire", "mode", "sent", "generated", "together", "fewer", "billed", "cached", "fresh", "prefix", "ms/turn", "runs")  # fmt: skip
-_WIDTHS = (5, 20, 6, 8, 9, 8, 6, 8, 8, 7, 6, 7, 5)
+_HEADINGS = ("turns", "wire", "mode", "sent", "generated", "together", "fewer", "billed", "cached", "fresh", "prefix", "connections", "ms/turn", "runs")  # fmt: skip
+_WIDTHS = (5, 20, 6, 9, 9, 9, 6, 9, 8, 7, 6, 11, 7, 5)
 
 
 def row(cells: Sequence[str]) -> str:
@@ -207,7 +324,7 @@ def cells(found: Figures) -> list[str]:
         *(str(found.turns), found.way, found.mode, f"{found.sent:,}", f"{found.generated:,}"),
         *(f"{found.sent + found.generated:,}", f"{found.fewer:.1f}x" if found.mode == "resume" else ""),
         *(f"{found.billed:,}", f"{found.cached:,}", f"{found.billed - found.cached:,}"),
-        *(f"{found.prefix:.0%}", f"{found.seconds * 1000:.1f}"),
+        *(f"{found.prefix:.0%}", str(found.connections), f"{found.seconds * 1000:.1f}"),
         f"{len(found.runs)}x{times[0]}" if len(times) == 1 else str(times),
     ]
 
@@ -234,6 +351,7 @@ def main(arguments: Sequence[str]) -> int:
             "fresh: what is left of it with the vendor's cache. prefix: input after the first request that is"
         )
         print("byte for byte what was there before.")
+        print(f"Rows of agents: one and its {SUBAGENTS} sub-agents, which take the turns; fewer as measured.")
         print(row(_HEADINGS))
     asyncio.run(measure(turns, as_json if options.json else as_row))
     return 0

@@ -14,6 +14,7 @@ import pytest
 from tests.cli.conftest import Run
 from tests.peers.chat import ChatPeer
 from tests.peers.server import Fault
+from tests.pictures import picture
 
 REPLACE = "replace 'hello' with 'goodbye' in greet.py"
 
@@ -142,6 +143,25 @@ def test_the_answer_is_on_stdout_and_talk_on_stderr(run: Run) -> None:
     assert "greet.py" in done.stdout
     assert "read" in done.stderr
     assert "metric" not in done.stdout
+
+
+def test_a_mentioned_image_is_attached(run: Run, project: Path) -> None:
+    (project / "shot.png").write_bytes(picture())
+    (project / "bad.png").write_bytes(b"")
+    done = run("run", "what is @shot.png and @bad.png", "--json")
+    first, *others = events(done.stdout)
+    [image] = first["images"]
+    assert (first["type"], first["content"]) == ("user", "what is @shot.png and @bad.png")
+    assert (image["name"], image["width"], image["height"]) == ("shot.png", 8, 6)
+    notices = [e["payload"]["error"] for e in others if e["type"] == "error"]
+    assert notices == [
+        "Not attached: bad.png is empty.",
+        "offline-1 takes no images: it receives only their names and sizes.",
+    ]
+    told = run("run", "what is @shot.png").stderr
+    assert f"· image shot.png: 8×6 pixels, {image['size']} bytes" in told.splitlines()
+    stored = events(run("conversations", "list", "--json").stdout)[-1]["id"]
+    assert "[image shot.png: 8×6 pixels, " in run("conversations", "show", stored).stdout
 
 
 def test_stdin_is_added_to_the_prompt(run: Run) -> None:

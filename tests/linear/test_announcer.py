@@ -1,7 +1,7 @@
 """Events as sentences: everything that changes is said once, and what is not text is not there."""
 
 from cogency_tui.linear.announcer import Announcer, spoken
-from cogency_tui.protocol.events import Event
+from cogency_tui.protocol.events import Event, Image
 from tests.tui.scripted import call, end, error, interrupt, notice, output, respond, result, started, think
 
 
@@ -87,4 +87,22 @@ def test_times_are_said_with_their_unit() -> None:
         "2.0 s",
         "59.9 s",
         "3 min 5 s",
+    ]
+
+
+def test_images_of_a_message_and_a_result_are_said() -> None:
+    image: Image = {
+        **{"name": "shot\x1b.png", "digest": "d", "media_type": "image/png", "width": 800, "height": 600},
+        "size": 12345,
+    }  # pyright: ignore[reportAssignmentType]
+    said = lines(
+        {"type": "user", "timestamp": 0.0, "content": "See", "images": [image]},
+        call("c", "read", file="a.png"),
+        started("c", "read"),
+        result("c", "read", "image, 800×600", duration=0.012),
+    )
+    assert said == [
+        "Image: shot␛.png: 800×600 pixels, 12,345 bytes",
+        "Tool read started: a.png",
+        "Tool read done in 12 ms: image, 800×600",
     ]

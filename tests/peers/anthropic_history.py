@@ -64,6 +64,12 @@ def _of_block(kind: str, block: Block) -> str:
         return f"tool_use.id: {_ID_WORDS}"
     if kind == "tool_result" and not _ID.fullmatch(block["tool_use_id"]):
         return f"tool_result.tool_use_id: {_ID_WORDS}"
+    if kind == "tool_result" and isinstance(block.get("content"), list):
+        for inner in block["content"]:
+            if block.get("is_error") and inner["type"] != "text":
+                return 'tool_result: all content must be type "text" if "is_error" is true'
+            if words := _of_block(inner["type"], inner):
+                return f"tool_result.content: {words}"
     if kind == "image" and block["source"]["media_type"] not in _MEDIA:
         return f"image.source.base64.media_type: Input should be {', '.join(map(repr, _MEDIA))}"
     return ""

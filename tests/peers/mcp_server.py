@@ -92,6 +92,12 @@ def flood() -> str:
 
 _NOISE = '{"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": 1}}'
 
+_IMAGE = bytes.fromhex(
+    "89504e470d0a1a0a0000000d4948445200000002000000010100000000dc594227"
+    "0000000a49444154789c636000000002000148afa4710000000049454e44ae426082"
+)
+"""A PNG of two pixels."""
+
 TOOLS = (add, echo, fail, environment, write, write_later, stuck, die, child, huge, shout, flood)
 
 
@@ -120,10 +126,11 @@ def with_sdk() -> Any:
             Path(mark).unlink()
         return "never"
 
-    @server.tool()
-    def picture() -> Image:
-        """An image."""
-        return Image(data=b"\x89PNG0123456789", format="png")
+    @server.tool(structured_output=False)
+    def pictures() -> list[Any]:
+        """An image of two pixels, and bytes that are none."""
+        images = (_IMAGE, b"\x89PNG0123456789")
+        return ["Two:", *(Image(data=data, format="png") for data in images)]
 
     return server
 

@@ -65,6 +65,8 @@ def _problem_of(item: Item, at: int, issued: Collection[str]) -> Problem | None:
     if item["type"] == "reasoning":
         return _problem_of_reasoning(item, issued)
     key = "arguments" if item["type"] == "function_call" else "output"
+    if key == "output" and isinstance(item[key], list):
+        return _problem_of_message({"role": "user", "content": item[key]}, at)
     if not isinstance(item[key], str) or not 0 < len(item["call_id"]) <= 64:
         return f"Invalid type for 'input[{at}].{key}'.", "invalid_type", f"input[{at}].{key}"
     return None
@@ -138,7 +140,7 @@ def _seen(item: Item, thoughts: Mapping[str, str]) -> dict[str, str]:
         case "function_call":
             return {"role": "call", "content": f"{item['name']} {item['arguments']}"}
         case "function_call_output":
-            return {"role": "result", "content": item["output"]}
+            return {"role": "result", "content": _text(item["output"])}
         case _:
             return {"role": "reasoning", "content": thoughts[item["id"]]}
 

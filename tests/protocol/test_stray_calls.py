@@ -157,6 +157,7 @@ SLIPS = [
     Case("actions-and-a-response-in-xml", "xml", f"{ACTION}\n<response>I read it.</response>", "an <action> block, which"),
     Case("calls-and-a-respond-in-xml", "xml", f"{CALLS}\n§respond: I read it.\n§end", "a §call: line, which"),
     Case("call-with-its-name-before-the-object", "xml", 'Look.\n§call: read {"file": "app.py"}\n§execute', "a §call: line, which"),
+    Case("boundary-of-another-dialect", "xml", "§call: read the file\n§execute", "ends with §execute, which"),
     # b. In a thought
     Case("qwen-think-never-closed", "xml", f"Sure.<think>I need the file.\n{EXECUTE}", "Your thought contains an <execute> block"),
     Case("deepseek-think-only-with-block", "xml", f"<think>I need the file.\n{EXECUTE}</think>", "Your thought contains an <execute> block"),
@@ -354,6 +355,7 @@ NOT_SLIPS = [
     Case("unknown-tool-then-announced", "xml", '```json\n{"name": "deploy", "args": {"to": "a"}}\n```\n\nThen I will check it.', ""),
     Case("announced-within-the-call", "xml", f"```xml\n{INVOKE.replace('app.py', 'a' + chr(10) + 'Let me look.' + chr(10))}\n```\nThat is it.", ""),
     Case("then-make-sure", "xml", f"```xml\n{EXECUTE}\n```\n\nI'll make sure that every call has this form.", ""),
+    Case("boundary-in-backticks", "xml", "A batch runs at\n`§execute`", ""),
     Case("closing-thought-tag-then-an-answer", "xml", "I should look. </think> It is 42.", ""),
     Case("closing-thought-tag-in-backticks", "xml", "A thought ends with `</think>`", ""),
     Case("thought-between-two-texts", "xml", "Hm.<think>and so on it goes</think>It is 42.", ""),

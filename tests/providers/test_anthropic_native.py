@@ -169,6 +169,26 @@ def test_images_are_sent_in_the_vendors_form_after_the_results() -> None:
     }
 
 
+def test_images_of_a_result_are_in_it_and_follow_a_failed_one() -> None:
+    source = {"type": "base64", "media_type": "image/png", "data": "PGQxPg=="}
+    sound: Part = {**result("toolu_1"), "images": [image()]}  # pyright: ignore[reportAssignmentType]
+    failed: Part = {**result("toolu_2", error=True), "images": [image()]}  # pyright: ignore[reportAssignmentType]
+    asked = says("assistant", call("toolu_1"), call("toolu_2"))
+    [*_, turn] = contents([ASKED, asked, says("user", sound, failed)], READS)
+    assert [block["type"] for block in turn] == ["tool_result", "tool_result", "image"]
+    assert turn[0]["content"][1] == {"type": "image", "source": source}
+    assert turn[0]["content"][0]["type"] == "text"
+    assert isinstance(turn[1]["content"], str)
+    check_types(encoded([ASKED, asked, says("user", sound, failed)], READS))
+
+
+def test_images_of_a_result_follow_it_where_results_are_text() -> None:
+    sound: Part = {**result("toolu_1"), "images": [image()]}  # pyright: ignore[reportAssignmentType]
+    options = Options(read_image=content_of)
+    turns = contents([ASKED, says("assistant", call("toolu_1")), says("user", sound)], options)
+    assert [block["type"] for block in turns[-1]][-2:] == ["text", "image"]
+
+
 @cases(
     ("role", "part", "options"),
     [

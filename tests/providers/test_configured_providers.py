@@ -138,6 +138,17 @@ def test_the_user_states_the_facts_of_an_unknown_model() -> None:
     assert (facts.reasoning, facts.images, facts.dialect) == (True, True, "native")
 
 
+def test_a_model_that_is_newer_than_the_table_takes_images_where_all_of_its_vendor_do() -> None:
+    elsewhere = ProviderSettings("https://proxy.test/v1")
+    assert facts_of("anthropic", "claude-opus-9").images
+    assert facts_of("openai", "gpt-99").images
+    assert not facts_of("openai", "gpt-99", openai=elsewhere).images
+    assert not facts_of("openai", "gpt-99", openai=ProviderSettings(images=False)).images
+    assert not facts_of("deepseek", "deepseek-v9").images
+    assert not facts_of("acme", "m", acme=elsewhere).images
+    assert facts_of("acme", "m", acme=ProviderSettings("https://acme.test/v1", images=True)).images
+
+
 @cases("resume", [True, False])
 def test_resume_means_message_threads_for_the_wire_of_anthropic(resume: bool) -> None:
     proxy = ProviderSettings("https://acme.test", "m", api="anthropic", resume=resume)

@@ -24,7 +24,7 @@ from cogency_tui.errors import (
 )
 from cogency_tui.providers.endpoint import Endpoint
 from cogency_tui.providers.failures import from_exception, from_frame, from_status, not_a_stream, retry_after
-from cogency_tui.providers.refused_parameters import EFFORT, THINKING, UnsupportedParameterError
+from cogency_tui.providers.refused_parameters import EFFORT, IMAGES, THINKING, UnsupportedParameterError
 from tests.cases import cases
 
 KEY = "sk-very-secret"
@@ -165,6 +165,34 @@ def test_a_refused_switch_is_known_without_quotes() -> None:
     error = from_status(ENDPOINT, 400, {}, body)
     assert isinstance(error, UnsupportedParameterError)
     assert error.param == THINKING
+
+
+@cases(
+    "body",
+    [
+        vendor("Invalid content type. image_url is only supported by certain models.", param="messages"),
+        vendor("image input is not supported - hint: you may need to provide the mmproj"),
+        vendor("m is not a multimodal model"),
+        vendor("this model is missing data required for image input", kind="api_error"),
+        vendor("messages.0.content.1.image.source.base64.data: Could not process image"),
+        vendor("messages.0.content.1.image.source.base64: image exceeds 5 MB maximum: 6 bytes > 5 bytes"),
+        vendor("Failed to deserialize: messages[0]: unknown variant `image_url`, expected `text`"),
+        vendor("No endpoints found that support image input: this model does not support images"),
+        vendor("Provided image is not valid: unable to process input image"),
+    ],
+)
+def test_refused_images_are_known_in_every_vendors_words(body: str) -> None:
+    error = from_status(ENDPOINT, 400, {}, body)
+    assert isinstance(error, UnsupportedParameterError)
+    assert error.param == IMAGES
+    assert "goes on without the images" in error.hint
+
+
+@cases(
+    "body", [vendor("Invalid revision of the model"), vendor("imaged: not supported"), vendor("image: busy")]
+)
+def test_other_errors_are_no_refusal_of_images(body: str) -> None:
+    assert type(from_status(ENDPOINT, 400, {}, body)) is BadRequestError
 
 
 @cases(

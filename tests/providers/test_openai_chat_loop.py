@@ -1,11 +1,13 @@
 """Loops of native calls over Chat Completions, on real sockets, with servers of every habit and rule."""
 
+import json
 from typing import Literal
 
 import pytest
 
 from cogency_tui.errors import BadRequestError, NetworkError
-from cogency_tui.providers.base import Options
+from cogency_tui.protocol.messages import ImagePart, Message
+from cogency_tui.providers.base import Notice, Options
 from cogency_tui.providers.endpoint import Endpoint
 from cogency_tui.providers.http_provider import HttpProvider
 from cogency_tui.providers.models import ModelFacts
@@ -113,6 +115,29 @@ async def test_a_switch_that_is_refused_is_left_out_with_one_notice(
     assert [field in request.body for request in peer.requests] == [True, False, False]
     [notice] = loop.notices
     assert notice.startswith("test-model does not accept the reasoning effort none.")
+
+
+async def test_refused_images_are_left_out_with_one_notice() -> None:
+    refusal = {"error": {"message": "test-model is not a multimodal model"}}
+    image: ImagePart = {
+        **{"type": "image", "digest": "d", "media_type": "image/png", "width": 8, "height": 6},
+        **{"size": 3, "name": "shot.png"},
+    }  # pyright: ignore[reportAssignmentType]
+    messages: list[Message] = [{"role": "user", "content": "See", "parts": [image]}]
+    notices: list[str] = []
+    async with ChatPeer(["Hm.", "Hm."], faults=[Fault(status=400, body=json.dumps(refusal))]) as peer:
+        endpoint = Endpoint("mine", peer.base_url, "test-model")
+        provider = HttpProvider(endpoint, ChatWire(endpoint))
+        for _ in range(2):
+            async for chunk in provider.stream(messages, Options(read_image=lambda _digest: b"png")):
+                notices += [chunk.text] if isinstance(chunk, Notice) else []
+        await provider.close()
+    sent = [request.body["messages"][0]["content"] for request in peer.requests]
+    assert [type(each) for each in sent] == [list, str, str]
+    assert sent[1] == "[image shot.png 8×6]"
+    [notice] = notices
+    assert "test-model is not a multimodal model" in notice
+    assert "set images = false under [providers.mine]" in notice
 
 
 async def test_tools_that_are_refused_are_one_error_with_the_dialect_to_use() -> None:

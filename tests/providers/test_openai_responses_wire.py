@@ -1,6 +1,7 @@
 """The Responses wire format, without sockets."""
 
 import json
+from datetime import date
 from itertools import pairwise
 from typing import Any
 
@@ -20,10 +21,10 @@ from cogency_tui.errors import (
     ProviderProtocolError,
     RateLimitError,
 )
-from cogency_tui.protocol.messages import Message, Part, ToolSpec, parts_of
+from cogency_tui.protocol.messages import ImagePart, Message, Part, ToolSpec, parts_of
 from cogency_tui.providers.base import PLAIN, CallDelta, Options, ReasoningItem, Usage
 from cogency_tui.providers.endpoint import Endpoint
-from cogency_tui.providers.models import ModelFacts
+from cogency_tui.providers.models import ListedModel, ModelFacts
 from cogency_tui.providers.openai_responses import ResponsesWire
 from cogency_tui.providers.openai_responses_events import ResponsesReader
 from cogency_tui.providers.refused_parameters import UnsupportedParameterError
@@ -254,7 +255,9 @@ def test_an_error_event_may_carry_the_headers_of_http(event: dict[str, Any]) -> 
 
 
 def test_models_are_those_in_data() -> None:
-    assert WIRE.models({"object": "list", "data": [{"id": "b"}, {"id": "a"}]}) == ["a", "b"]
+    data = [{"id": "b", "shutdown_date": "2027-01-31"}, {"id": "a", "shutdown_date": None}]
+    listed = WIRE.models({"object": "list", "data": data})
+    assert listed == [ListedModel("a"), ListedModel("b", date(2027, 1, 31))]
 
 
 REASONS = ModelFacts(
@@ -360,7 +363,7 @@ def test_reasoning_that_nothing_follows_or_that_is_of_another_wire_is_left_out()
     assert answered(other, said) == ["message"]
 
 
-IMAGE: Part = {
+IMAGE: ImagePart = {
     "type": "image",
     "digest": "d1",
     "media_type": "image/png",
@@ -381,6 +384,20 @@ def test_an_image_is_a_data_url_after_the_results() -> None:
         "message",
     ]
     assert items[-1]["content"] == [image]
+
+
+def test_images_of_a_result_are_in_it_where_the_endpoint_takes_them_there() -> None:
+    nested: Part = {**parts_of(RESULTS)[1], "images": [IMAGE]}  # pyright: ignore[reportAssignmentType]
+    message: Message = {"role": "user", "content": "A", "parts": [nested, parts_of(RESULTS)[2]]}
+    image = {"type": "input_image", "detail": "auto", "image_url": "data:image/png;base64,YWJj"}
+    options = Options(read_image={"d1": b"abc"}.__getitem__)
+    first, _second = body_of([CALLS, message], options)["input"][-2:]
+    assert first["output"] == [{"type": "input_text", "text": "A"}, image]
+    elsewhere = ResponsesWire(Endpoint("xai", "https://api.example/v1", "m"))
+    first, _second, after = json.loads(elsewhere.encode([CALLS, message], [], options))["input"][-3:]
+    assert (first["output"], after["content"]) == ("A", [image])
+    [*_, last] = body_of([CALLS, message])["input"]
+    assert last["content"] == [{"type": "input_text", "text": "[image image/png 800×600]"}]
 
 
 def test_an_image_that_cannot_be_sent_is_described() -> None:

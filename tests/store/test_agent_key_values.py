@@ -137,7 +137,7 @@ async def test_a_damaged_row_costs_that_row_and_no_other(directory: Path) -> Non
 async def test_sub_agents_conversations_hang_on_their_call_and_are_not_listed(
     store: Store, conversation: StoredConversation
 ) -> None:
-    def create(**links: str):
+    def create(**links: Any):
         return store.create_conversation("/project", dialect="xml", provider="p", model="m", **links)
 
     first = await create(parent=conversation.id, call="c1")

@@ -3,6 +3,7 @@
 import sqlite3
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -86,7 +87,7 @@ async def test_edits_are_found_by_turn_path_and_project(
 async def test_an_edit_of_a_sub_agent_belongs_to_the_turn_that_started_it(
     store: Store, edits: Edits, conversation: StoredConversation
 ) -> None:
-    async def create(**links: str) -> StoredConversation:
+    async def create(**links: Any) -> StoredConversation:
         return await store.create_conversation("/project", dialect="xml", provider="p", model="m", **links)
 
     for _ in range(3):

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from cogency_tui.errors import UsageError
-from cogency_tui.protocol.events import Event
+from cogency_tui.protocol.events import Event, Image
 from cogency_tui.redaction import MARKER
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.edit_records import ABSENT, FileChange, Undone, Version
@@ -166,3 +166,83 @@ async def test_an_export_has_no_key(
         id = await other.database.write(partial(imported, lines=lines, blobs=elsewhere))
         assert [event.get("content") for event in await other.events(id)] == [f"it is {MARKER}"]
         assert len(await Edits(other.database).of_conversation(id)) == 1
+
+
+def image_of(blobs: Blobs, content: bytes, **more: object) -> Image:
+    stored = blobs.put(BytesIO(content))
+    image = {"name": "shot.png", "digest": stored.digest, "media_type": "image/png", "width": 8, "height": 6}
+    return {**image, "size": stored.size, **more}  # pyright: ignore[reportReturnType]
+
+
+async def test_an_export_carries_the_images_of_messages_and_results(
+    store: Store, conversation: StoredConversation, directory: Path, tmp_path: Path
+) -> None:
+    blobs = Blobs(directory / "blobs")
+    sent, read = image_of(blobs, b"png \xff one"), image_of(blobs, b"png \xff two")
+    asked: Event = {"type": "user", "timestamp": 1.0, "content": "See @shot.png", "images": [sent]}
+    await store.append(conversation.id, asked)
+    child = await store.create_conversation(
+        "/project", dialect="xml", provider="o", model="m", parent=conversation.id, call="c"
+    )
+    result: Event = {
+        **{"type": "result", "timestamp": 2.0, "id": "c", "tool": "read", "duration": 0.1},
+        "payload": {"outcome": "o", "content": "", "error": False, "state": "done", "images": [read]},
+    }  # pyright: ignore[reportAssignmentType]
+    await store.append(child.id, result)
+    lines = await lines_of(store, conversation.id, blobs)
+    elsewhere = Blobs(tmp_path / "other/blobs")
+    async with await Store.open(tmp_path / "other") as other:
+        id = await other.database.write(partial(imported, lines=lines, blobs=elsewhere))
+        assert await other.events(id) == [asked]
+        assert await other.image_digests() == {sent["digest"], read["digest"]}
+    assert elsewhere.read(sent["digest"]) == b"png \xff one"
+    assert elsewhere.read(read["digest"]) == b"png \xff two"
+    assert await store.image_digests() == {sent["digest"], read["digest"]}
+
+
+async def test_an_export_without_the_content_of_an_image_still_opens(
+    store: Store, conversation: StoredConversation, directory: Path, tmp_path: Path
+) -> None:
+    blobs = Blobs(directory / "blobs")
+    asked: Event = {"type": "user", "timestamp": 1.0, "content": "See", "images": [image_of(blobs, b"one")]}
+    await store.append(conversation.id, asked)
+    blobs.clean((), grace=-1)
+    lines = await lines_of(store, conversation.id, blobs)
+    assert not [line for line in lines if line.startswith('{"content"')]
+    async with await Store.open(tmp_path / "other") as other:
+        id = await other.database.write(partial(imported, lines=lines, blobs=Blobs(tmp_path / "other/blobs")))
+        assert await other.events(id) == [asked]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"width": 10**6}, {"height": 0}, {"size": 10**9}, {"digest": "../x"}, {"media_type": "image/svg+xml"}],
+    ids=str,
+)
+async def test_an_image_that_nobody_could_have_sent_is_refused(
+    store: Store, conversation: StoredConversation, directory: Path, tmp_path: Path, wrong: dict[str, object]
+) -> None:
+    blobs = Blobs(directory / "blobs")
+    image = image_of(blobs, b"one", **wrong)
+    await store.append(
+        conversation.id, {"type": "user", "timestamp": 1.0, "content": "See", "images": [image]}
+    )
+    blobs.clean((), grace=-1)
+    # A digest that is none cannot be read either.
+    lines = await lines_of(store, conversation.id, blobs)
+    async with await Store.open(tmp_path / "other") as other:
+        with pytest.raises(UsageError, match=r"^Line 3 has the wrong form"):
+            await other.database.write(partial(imported, lines=lines, blobs=Blobs(tmp_path / "other/blobs")))
+
+
+async def test_a_damaged_event_does_not_hide_the_images_of_others(
+    store: Store, conversation: StoredConversation, directory: Path
+) -> None:
+    image = image_of(Blobs(directory / "blobs"), b"one")
+    for _ in range(2):
+        await store.append(
+            conversation.id, {"type": "user", "timestamp": 1.0, "content": "See", "images": [image]}
+        )
+    damage = "UPDATE events SET body = replace(body, 'shot.png\"', 'shot') WHERE seq = 1"
+    await store.database.write(lambda connection: connection.execute(damage) and None)
+    assert await store.image_digests() == {image["digest"]}

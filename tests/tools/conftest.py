@@ -10,6 +10,7 @@ from cogency_tui.tools.base import Intent, Outcome, ToolContext
 from cogency_tui.tools.registry import Registry, default_tools
 from cogency_tui.workspace import search_worker
 from cogency_tui.workspace.paths import Workspace
+from tests.pictures import add_image
 
 
 class Bench:
@@ -18,7 +19,7 @@ class Bench:
     def __init__(self, root: Path) -> None:
         self.root = root
         self.registry: Registry = Registry(default_tools())
-        self.context = ToolContext(Workspace(root))
+        self.context = ToolContext(Workspace(root), add_image=add_image)
         self.reported: list[str] = []
 
     async def plan(self, tool: str, **args: Any) -> Intent:

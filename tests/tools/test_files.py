@@ -10,6 +10,7 @@ from cogency_tui.errors import ToolError, WorkspaceError
 from cogency_tui.tools import directory_tree
 from cogency_tui.tools.files import LONGEST_LINE
 from tests.cases import cases
+from tests.pictures import SVG, picture
 from tests.tools.conftest import Bench
 
 
@@ -278,3 +279,35 @@ async def test_list_of_an_empty_directory_and_of_a_file(bench: Bench) -> None:
 
 def _names(directory: Path) -> list[str]:
     return sorted(path.name for path in directory.iterdir())
+
+
+async def test_an_image_is_read_for_the_model_to_see(bench: Bench) -> None:
+    bench.put("docs/shot.png", picture())
+    outcome = await bench.run("read", file="docs/shot.png")
+    [image] = outcome.images
+    assert (image["name"], image["width"], image["height"]) == ("docs/shot.png", 8, 6)
+    assert outcome.outcome == "image, 8×6"
+    assert outcome.content == f"[docs/shot.png: 8×6 pixels, {image['size']} bytes]"
+
+
+async def test_an_image_is_known_by_its_bytes_and_a_text_by_its_own(bench: Bench) -> None:
+    bench.put("notes.txt", picture("GIF"))
+    bench.put("old.bmp", picture("BMP"))
+    bench.put("large.png", "version https://git-lfs.github.com/spec/v1\n")
+    bench.put("logo.svg", SVG)
+    assert [
+        (await bench.run("read", file=name)).images[0]["media_type"] for name in ("notes.txt", "old.bmp")
+    ] == [
+        "image/gif",
+        "image/png",
+    ]
+    assert "git-lfs" in (await bench.run("read", file="large.png")).content
+    assert "<svg" in (await bench.run("read", file="logo.svg")).content
+
+
+async def test_a_damaged_image_is_refused_with_the_reason(bench: Bench) -> None:
+    bench.put("shot.png", picture()[:40])
+    with pytest.raises(
+        ToolError, match=r"^shot\.png cannot be read as an image: it is damaged or cut off\.$"
+    ):
+        await bench.run("read", file="shot.png")

@@ -276,10 +276,13 @@ class ScriptedAgent:
         self.past = ScriptedStore()
         self.sandbox = "not sandboxed: switched off"
         self.asked: list[str] = []
+        self.steered: list[str] = []
+        """The messages that were offered to running answers."""
         self.answers: list[Any] = []
         self.closed = False
         self.profile = NoProfile()
         self.background: Any = None
+        self.expires: float | None = None
         self.recall = Recall(self.store, str(project))  # pyright: ignore[reportArgumentType]
         self.project_settings = ProjectSettings(
             Trust(project.with_name("trusted.toml")),
@@ -291,6 +294,9 @@ class ScriptedAgent:
         """Scripts wait for it with `paused`."""
         self._scripts = list(scripts)
         self._interrupted = asyncio.Event()
+
+    def session_expires(self, conversation_id: str | None) -> float | None:
+        return self.expires
 
     def allows_edits(self, conversation_id: str | None, *, in_turn: bool) -> bool:
         return False
@@ -346,6 +352,9 @@ class ScriptedAgent:
 
     async def leave(self, conversation_id: str | None) -> None:
         self._interrupted.set()
+
+    def steer(self, conversation_id: str, query: str) -> None:
+        self.steered.append(query)
 
     async def retry_turn(
         self, queue: EventQueue, *, conversation_id: str, message_waits: Callable[[], bool] = lambda: False

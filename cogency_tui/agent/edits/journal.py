@@ -55,6 +55,7 @@ from cogency_tui.store.blobs import Blobs, Cleaned
 from cogency_tui.store.edit_records import Edit, FileChange, Origin, Version
 from cogency_tui.store.edits import Also, Edits
 from cogency_tui.store.intents import Intents, dropping
+from cogency_tui.store.prompts_and_drafts import mentioned_digests
 from cogency_tui.store.store import Store
 from cogency_tui.temporary_files import sweep
 from cogency_tui.tools.file_writes import Change
@@ -200,12 +201,16 @@ class Journal:
             await in_thread(self._opened[2].close)
 
     async def clean_up(self) -> Cleaned:
-        """Remove contents that no edit refers to (any more); never one that a conversation needs.
+        """Remove contents that no edit and no image refers to (any more); never one that a conversation or a
+        draft needs.
 
         Raises:
             StoreError: they cannot be determined or removed.
         """
+        store = await self.store()
         referenced = await (await self.edits()).referenced() | await (await self.intents()).referenced()
+        referenced |= await store.image_digests()
+        referenced |= await in_thread(mentioned_digests, store.database.path.parent)
         return await in_thread((await self.blobs()).clean, referenced)
 
     def take(self, also: Sequence[str] = (), rules: Mapping[str, bytes] | None = None) -> snapshot.Snapshot:

@@ -17,7 +17,7 @@ import msgspec
 
 from cogency_tui.config.themes import load_palette
 from cogency_tui.protocol.events import Event, ResultEvent, error_text, outcome_shown
-from cogency_tui.protocol.transcript import as_tool_call, call_record, user_text
+from cogency_tui.protocol.transcript import as_tool_call, call_record, shown_text
 from cogency_tui.redaction import Redactor
 from cogency_tui.safe_text import clean
 from cogency_tui.store.store import StoredConversation
@@ -56,7 +56,7 @@ def exchange(events: Sequence[Event]) -> Iterator[Message | Done]:
     results = {event["id"]: event for event in events if event["type"] == "result"}
     for event in events:
         if event["type"] == "user":
-            yield Message("prompt", user_text(event))
+            yield Message("prompt", shown_text(event))
         elif event["type"] == "think":
             yield Message("thought", event["content"], event.get("interrupted", False))
         elif event["type"] == "respond":

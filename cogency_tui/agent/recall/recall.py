@@ -19,7 +19,7 @@ from cogency_tui.agent.edits.file_history import histories
 from cogency_tui.agent.recall.results import Hit, Indexed, Preview, ResultPage, hit_of, listed
 from cogency_tui.child_processes import Job
 from cogency_tui.errors import OpenElsewhereError
-from cogency_tui.protocol.transcript import user_text
+from cogency_tui.protocol.transcript import shown_text
 from cogency_tui.store import events, export_import, usage
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.edit_records import Kind
@@ -84,7 +84,7 @@ async def _branch(store: Store, id: str, after: int) -> Branch:
     files: tuple[tuple[str, Kind], ...] = tuple(
         (each.change.path, each.change.kind) for each in histories(edits)
     )
-    prompts = tuple(user_text(event) for event in events if event["type"] == "user")
+    prompts = tuple(shown_text(event) for event in events if event["type"] == "user")
     answers = tuple(event["content"] for event in events if event["type"] == "respond")
     return Branch(conversation, prompts, answers, files, tokens, cost)
 

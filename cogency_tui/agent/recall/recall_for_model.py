@@ -14,7 +14,7 @@ from cogency_tui.agent.recall.results import Hit, ListedConversation, Preview
 from cogency_tui.errors import ToolError, UserFacingError
 from cogency_tui.protocol.events import Event
 from cogency_tui.protocol.taint_sources import Sources
-from cogency_tui.protocol.transcript import as_tool_call, call_record, user_text
+from cogency_tui.protocol.transcript import as_tool_call, call_record, shown_text
 from cogency_tui.store.edits import Edits
 from cogency_tui.store.store import Store, StoredConversation
 from cogency_tui.store.summaries import Summaries
@@ -138,7 +138,7 @@ def _hit(hit: Hit) -> str:
 
 def _line(event: Event) -> str:
     if event["type"] == "user":
-        return f"user: {_cut(user_text(event))}"
+        return f"user: {_cut(shown_text(event))}"
     if event["type"] == "think" or event["type"] == "respond":
         return f"{'thought' if event['type'] == 'think' else 'answer'}: {_cut(event['content'])}"
     if event["type"] == "call":

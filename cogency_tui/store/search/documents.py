@@ -16,7 +16,7 @@ import msgspec
 
 from cogency_tui.errors import StoreError
 from cogency_tui.protocol.events import UserEvent
-from cogency_tui.protocol.transcript import as_tool_call, user_text
+from cogency_tui.protocol.transcript import as_tool_call, shown_text
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.column_text import from_column, to_column
 from cogency_tui.store.search.folding import fold
@@ -116,7 +116,7 @@ def of_event(row: tuple[Any, ...]) -> Document | None:
             failed = bool(payload["error"]) and is_failure
             tool = str(event["tool"])
             return Document(seq, from_column(conversation), known, text, timestamp, tool, failed)
-        text = user_text(cast("UserEvent", event)) if known == "prompt" else str(event["content"])
+        text = shown_text(cast("UserEvent", event)) if known == "prompt" else str(event["content"])
         return Document(seq, from_column(conversation), known, text, timestamp)
     except (ValueError, KeyError, TypeError, RecursionError):
         return None

@@ -6,12 +6,13 @@ up a server that floods it with unrequested messages or with lines that are not 
 """
 
 import asyncio
+import base64
 import logging
 import os
 import resource
 import sys
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from http import HTTPStatus
 from importlib.metadata import version
@@ -42,14 +43,18 @@ def why_unusable(tool: "types.Tool") -> str:
     return ""
 
 
-def text_of(result: "types.CallToolResult") -> str:
-    """Convert a result to text; a long one is cut to its beginning and end, and content that is not text is
-    named by type and size."""
+def read_result(result: "types.CallToolResult") -> tuple[str, list[bytes]]:
+    """Convert a result to text and images; a long text is cut to its beginning and end, and content that is
+    neither is named by type and size."""
     parts: list[str] = []
+    images: list[bytes] = []
     for block in result.content:
         match block.type:
             case "text":
                 parts.append(block.text)
+            case "image" if (image := _decoded(block.data)) and _fits(image, images):
+                images.append(image)
+                parts.append(f"[image {len(images)}: {block.mime_type}, {len(image):,} bytes]")
             case "image" | "audio":
                 size = len(block.data.rstrip("=")) * 3 // 4
                 parts.append(f"[{block.type}, {block.mime_type}, {size:,} bytes: not shown]")
@@ -60,7 +65,19 @@ def text_of(result: "types.CallToolResult") -> str:
                 parts.append(f"[{block.uri}] {block.description or block.name}")
     if not parts and result.structured_content is not None:
         parts.append(msgspec.json.encode(result.structured_content).decode())
-    return _cut("\n".join(parts))
+    return _cut("\n".join(parts)), images
+
+
+def _decoded(data: str) -> bytes:
+    """Return the bytes of base64; none where it is malformed."""
+    try:
+        return base64.b64decode(data)
+    except ValueError:
+        return b""
+
+
+def _fits(image: bytes, others: Sequence[bytes]) -> bool:
+    return len(image) + sum(map(len, others)) <= host_protocol.LARGEST_IMAGES
 
 
 def _cut(text: str) -> str:
@@ -133,7 +150,7 @@ class Host:
             http = await stack.enter_async_context(create_mcp_http_client(connect.headers))
             http.event_hooks = {"response": [self._note_status]}
             streams = streamable_http_client(
-                connect.url, http_client=http, max_sse_event_size=host_protocol.LONGEST
+                connect.url, http_client=http, max_sse_event_size=host_protocol.LONGEST_REPORT
             )
         else:
             # The memory limit is for this process only.
@@ -245,7 +262,8 @@ class Host:
         assert self._open is not None
         try:
             result = await self._open.call_tool(call.tool, call.args, progress_callback=report_progress)
-            self._send(host_protocol.Done(call.id, text_of(result), result.is_error))
+            text, images = read_result(result)
+            self._send(host_protocol.Done(call.id, text, result.is_error, images))
         except MCPError as exc:
             if exc.error.code == CONNECTION_CLOSED or "session terminated" in str(exc).lower():
                 # Every pending call fails with this error. A server that lost its session has been

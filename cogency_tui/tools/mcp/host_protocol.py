@@ -1,6 +1,6 @@
 """The protocol between our program and the host of an MCP server: JSON, one message a line.
 
-Only these messages are decoded, none longer than `LONGEST`.
+Only these messages are decoded, none longer than `LONGEST` or `LONGEST_REPORT`.
 """
 
 from typing import Any
@@ -8,7 +8,10 @@ from typing import Any
 import msgspec
 
 LONGEST = 4 << 20
-"""Most bytes of a message."""
+"""Most bytes of an order."""
+
+LONGEST_REPORT = 24 << 20
+"""Most bytes of a report, which may have images."""
 
 MOST_TOOLS = 128
 """Most tools of a server."""
@@ -19,6 +22,9 @@ LARGEST_SCHEMA = 32_000
 
 LARGEST_RESULT = 400_000
 """Most characters of a result; a longer one is cut to its beginning and end."""
+
+LARGEST_IMAGES = 16 << 20
+"""Most bytes of the images of a result; those beyond are left out."""
 
 
 class Connect(msgspec.Struct, frozen=True, tag="connect"):
@@ -64,11 +70,12 @@ class Ready(msgspec.Struct, frozen=True, tag="ready"):
 
 
 class Done(msgspec.Struct, frozen=True, tag="done"):
-    """The result of a call."""
+    """The result of a call; its text names the `images` by their numbers from 1."""
 
     id: int
     text: str
     failed: bool
+    images: list[bytes] = []
 
 
 class Progress(msgspec.Struct, frozen=True, tag="progress"):

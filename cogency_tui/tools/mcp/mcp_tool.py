@@ -9,7 +9,7 @@ the server decides.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from functools import cached_property
 from itertools import islice
@@ -17,7 +17,8 @@ from typing import Any, cast
 
 import msgspec
 
-from cogency_tui.errors import ToolError
+from cogency_tui.errors import CogencyError, ToolError
+from cogency_tui.protocol.events import Image
 from cogency_tui.safe_text import clean
 from cogency_tui.tools.base import NO_ALIASES, Intent, Outcome, ToolContext, ToolKind, Touch, with_protected
 from cogency_tui.tools.mcp.host_protocol import Offer
@@ -291,8 +292,22 @@ class McpTool:
                 found.stays()
             done = await self._server.call(self._offer.name, args.values, context.report)
         notes = [] if found is None else list(found.notes)
-        text = "\n".join([done.text, *notes])
+        images, problems = await self._stored(done.images, context)
+        text = "\n".join([done.text, *problems, *notes])
         if done.failed and not text.strip():
             raise ToolError(f"{self.name} failed without giving a reason.")
         outcome = f"{self.name} failed" if done.failed else f"{len(done.text):,} characters"
-        return with_protected(Outcome(outcome, text, failed=done.failed), found)
+        return with_protected(Outcome(outcome, text, failed=done.failed, images=images), found)
+
+    async def _stored(self, contents: Sequence[bytes], context: ToolContext) -> tuple[list[Image], list[str]]:
+        """Store the images of a result; also return the notes on those that cannot be shown."""
+        images: list[Image] = []
+        problems: list[str] = []
+        for number, content in enumerate(contents, 1):
+            try:
+                if context.add_image is None:
+                    raise ToolError("images cannot be shown here")
+                images.append(await context.add_image(content, f"{self.name} {number}"))
+            except CogencyError as error:
+                problems.append(f"[image {number} is not shown: {error}]")
+        return images, problems

@@ -79,7 +79,7 @@ async def hosted(
     writer: asyncio.StreamWriter | None = None
     try:
         await host.ready()
-        reader, writer = await asyncio.open_connection(sock=ours, limit=host_protocol.LONGEST)
+        reader, writer = await asyncio.open_connection(sock=ours, limit=host_protocol.LONGEST_REPORT)
         yield reader, writer
     finally:
         # Closing its input first lets a server end by itself.
@@ -291,7 +291,7 @@ class Server:
             del self._waiting[id]
             if not answer.done() or answer.cancelled():
                 writer.write(host_protocol.encode(host_protocol.Cancel(id)))
-        return host_protocol.Done(done.id, self._veil.over(done.text), done.failed)
+        return msgspec.structs.replace(done, text=self._veil.over(done.text))
 
     async def _run(self, before: "asyncio.Task[None] | None") -> None:
         """Start the server, and process its reports until it ends."""

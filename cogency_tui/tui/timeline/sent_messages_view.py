@@ -11,7 +11,8 @@ from textual.binding import Binding, BindingType
 
 from cogency_tui.agent.prompt import TOOLS
 from cogency_tui.agent.timeline.model import Exchange
-from cogency_tui.protocol.messages import Message, Part, ToolSpec, parts_of
+from cogency_tui.protocol.messages import ImagePart, Message, Part, ToolSpec, image_text, images_in, parts_of
+from cogency_tui.providers.image_tokens import tokens_of_images
 from cogency_tui.providers.token_counting import estimate_tokens
 from cogency_tui.safe_text import one_line, reveal
 from cogency_tui.tui.kit.command_output import OutputLines
@@ -35,6 +36,7 @@ class Entry(NamedTuple):
     summary: str
     text: str
     known: bool
+    images: tuple[ImagePart, ...] = ()
 
 
 class ExchangeView(Read):
@@ -191,9 +193,10 @@ class ExchangeView(Read):
         return layout
 
     def _head(self, index: int, on: str) -> Line:
+        assert self._exchange is not None
         styles, width = self.theme_styles, self.text_width
         entry, opened = self._entries[index], self._is_open(index)
-        known, size = entry.known, _tokens([entry.text])
+        known, size = entry.known, _tokens([entry], _model_of(self._exchange))
         size = f"{size}{'in the session' if known else 'sent':>16}" if width >= _WORDY else size
         mark = "" if known or width >= _WORDY else "↑ "
         right = Segment(f"  {mark}{size}", styles("dim", on))
@@ -212,7 +215,8 @@ def _entries(exchange: Exchange) -> Iterator[Entry]:
         yield Entry("tools", one_line(names), "\n\n".join(map(_tool, exchange.tools)), exchange.fresh > 0)
     for index, message in enumerate(exchange.messages):
         summary = _summarize_message(message, exchange)
-        yield Entry(message["role"], summary, _text_of(message), index < exchange.fresh)
+        text, images = _text_of(message), tuple(images_in([message]))
+        yield Entry(message["role"], summary, text, index < exchange.fresh, images)
 
 
 def _tool(tool: ToolSpec) -> str:
@@ -235,7 +239,7 @@ def _part(part: Part) -> str:
             failed = "  failed" if part["error"] else ""
             return f"result {part['name']}  {part['id']}{failed}\n{part['text']}"
         case "image":
-            return f"image {part['media_type']}  {part['width']}×{part['height']}"
+            return image_text(part)
         case "reasoning":
             return "reasoning  sealed by the provider"
 
@@ -252,14 +256,20 @@ def _summarize_message(message: Message, exchange: Exchange) -> str:
     return one_line(text[:_HEAD])
 
 
-def _tokens(texts: Iterable[str]) -> str:
-    return f"~{tokens(estimate_tokens(texts))} tokens"
+def _tokens(entries: Iterable[Entry], model: str) -> str:
+    entries = tuple(entries)
+    images = tokens_of_images(model, (image for entry in entries for image in entry.images))
+    return f"~{tokens(estimate_tokens(entry.text for entry in entries) + images)} tokens"
+
+
+def _model_of(exchange: Exchange) -> str:
+    return exchange.asked.request.frame.model if exchange.asked else ""
 
 
 def describe_exchange(exchange: Exchange) -> str:
     """Summarize the exchange in a line."""
     count, fresh = plural(len(exchange.messages), "message"), len(exchange.messages) - exchange.fresh
     facts = [f"{fresh} of {count} sent" if exchange.fresh else count]
-    facts.append(_tokens(entry.text for entry in _entries(exchange) if not entry.known))
+    facts.append(_tokens((entry for entry in _entries(exchange) if not entry.known), _model_of(exchange)))
     mode = exchange.asked.request.mode if exchange.asked else ""
     return " · ".join([*facts, *([mode] if mode else [])])

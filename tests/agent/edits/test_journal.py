@@ -10,7 +10,10 @@ import pytest
 
 from cogency_tui.agent.edits.prior_contents import JournalLimits
 from cogency_tui.errors import ToolError
+from cogency_tui.protocol.events import Image
 from cogency_tui.store.edit_records import ABSENT, Edit, Version
+from cogency_tui.store.prompt_text import Written
+from cogency_tui.store.prompts_and_drafts import Draft, Prompts
 from cogency_tui.store.store import Store
 from cogency_tui.tools import file_writes
 from cogency_tui.tools.worker_threads import in_thread
@@ -350,3 +353,19 @@ async def test_a_crowded_store_is_cleaned_when_it_is_opened(tmp_path: Path) -> N
             os.utime(path, (1, 1))
         again = Desk(desk.root, desk.store, desk.conversation, limits)
         assert (await again.journal.blobs()).used == 0
+
+
+async def test_clean_up_leaves_the_images_of_conversations_and_drafts(desk: Desk) -> None:
+    blobs, store = await desk.journal.blobs(), await desk.journal.store()
+    sent, waiting, gone = (blobs.put_bytes(word) for word in (b"sent", b"waiting", b"gone"))
+    image: Image = {
+        **{"name": "a.png", "digest": sent.digest, "media_type": "image/png", "width": 1, "height": 1},
+        "size": sent.size,
+    }  # pyright: ignore[reportAssignmentType]
+    made = await store.create_conversation(str(desk.root), dialect="xml", provider="o", model="m")
+    await store.append(made.id, {"type": "user", "timestamp": 1.0, "content": "See", "images": [image]})
+    Prompts(store.database.path.parent, desk.root).save(Draft(Written(f"draft {waiting.digest}")))
+    for path in blobs.directory.rglob("*"):
+        os.utime(path, (1, 1))
+    await desk.journal.clean_up()
+    assert [blobs.has(each.digest) for each in (sent, waiting, gone)] == [True, True, False]

@@ -6,12 +6,13 @@ import sys
 from collections.abc import AsyncIterator
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from cogency_tui.agent.recall.recall import Recall
 from cogency_tui.errors import StoreError
-from cogency_tui.protocol.events import Event
+from cogency_tui.protocol.events import Event, Image
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.edit_records import FileChange, Version
 from cogency_tui.store.edits import Edits
@@ -40,7 +41,7 @@ def said(text: str, at: float = 1.0) -> Event:
     return {"type": "user", "timestamp": at, "content": text}
 
 
-async def begin(store: Store, text: str, project: str = "/p", **more: str) -> StoredConversation:
+async def begin(store: Store, text: str, project: str = "/p", **more: Any) -> StoredConversation:
     made = await store.create_conversation(project, dialect="x", provider="o", model="m", **more)
     await store.append(made.id, said(text))
     return made
@@ -99,6 +100,22 @@ async def test_a_text_is_found_wherever_it_stood(store: Store, recall: Recall, i
     preview = await recall.preview(hit.within, hit.event, before=1, behind=1)
     assert [event["type"] for _, event in preview.events] == ["call", "result"]
     assert (preview.before, preview.behind) == (True, False)
+
+
+@pytest.mark.parametrize("indexed", [False, True])
+async def test_a_message_is_found_by_the_name_of_its_image(
+    store: Store, recall: Recall, indexed: bool
+) -> None:
+    made = await begin(store, "what is this?")
+    image: Image = {
+        **{"name": "mockups/login.png", "digest": "d" * 64, "media_type": "image/png", "width": 8},
+        **{"height": 6, "size": 75},
+    }  # pyright: ignore[reportAssignmentType]
+    asked: Event = {"type": "user", "timestamp": 2.0, "content": "And this?", "images": [image]}
+    await store.append(made.id, asked)
+    if indexed:
+        await asyncio.to_thread(lambda: list(update(store.database.path.parent)))
+    assert await found(recall, "login.png") == [made.id]
 
 
 async def test_scopes_titles_and_the_trash(store: Store, recall: Recall) -> None:

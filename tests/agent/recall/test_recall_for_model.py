@@ -3,6 +3,7 @@
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,7 +22,7 @@ def said(text: str) -> Event:
     return {"type": "user", "timestamp": 1.0, "content": text}
 
 
-async def begin(store: Store, project: Path, text: str, **more: str) -> str:
+async def begin(store: Store, project: Path, text: str, **more: Any) -> str:
     made = await store.create_conversation(str(project), dialect="xml", provider="o", model="m", **more)
     await store.append(made.id, said(text))
     return made.id

@@ -13,10 +13,12 @@ from cogency_tui.agent.review.model import Target
 from cogency_tui.agent.timeline.model import Past, PastFile
 from cogency_tui.agent.timeline.timeline import NOT_SENT, REBUILT, Timeline
 from cogency_tui.errors import UsageError
-from cogency_tui.protocol.messages import Message
+from cogency_tui.protocol.messages import Message, images_in
+from cogency_tui.providers.models import ModelFacts
 from cogency_tui.store.forks import Forks
 from tests.agent.conftest import MakeAgent
 from tests.peers.scripted import ScriptedProvider
+from tests.pictures import picture
 
 
 def block(name: str, **args: Any) -> str:
@@ -74,6 +76,17 @@ async def test_the_messages_of_each_cycle_are_those_that_were_sent(
         assert (last.fresh, last.remarks) == (0, ())
         said = await timeline.exchange(past, place(past, "user", 1))
         assert said.messages == last.messages
+
+
+async def test_the_images_of_a_message_are_those_that_were_sent(make_agent: MakeAgent, project: Path) -> None:
+    (project / "shot.png").write_bytes(picture())
+    model = ScriptedProvider("Red.", resumes=False)
+    model.facts = ModelFacts(context_size=8000, images=True)
+    async with make_agent(llm=model, mode="replay") as agent:
+        await say(agent, "see @shot.png")
+        timeline = agent.timeline("c")
+        assert await sent_at(timeline, await timeline.read()) == model.sent
+    assert len(list(images_in(model.sent[0]))) == 1
 
 
 async def test_what_was_added_to_the_last_request_of_a_turn_is_there(make_agent: MakeAgent) -> None:

@@ -22,6 +22,7 @@ from cogency_tui.tools.registry import Registry
 from cogency_tui.workspace.paths import Workspace
 from tests import ROOT
 from tests.peers import mcp_host
+from tests.pictures import add_image
 
 PEER = ROOT / "tests" / "peers" / "mcp_server.py"
 NUISANCE = PEER.with_name("mcp_nuisance.py")
@@ -52,7 +53,7 @@ class Bench:
         self.servers = Servers(
             Surroundings(root, os.environ | dict(environ or {}), {"MY_KEY": "sekret-value"})
         )
-        self.context = ToolContext(Workspace(root))
+        self.context = ToolContext(Workspace(root), add_image=add_image)
         self.reported: list[str] = []
 
     async def start(self, **wanted: McpSettings) -> None:
@@ -124,7 +125,7 @@ def hosts_here(monkeypatch: pytest.MonkeyPatch) -> None:
 async def _hosted_here(*_: object) -> AsyncGenerator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
     ours, theirs = socket.socketpair()
     hosting = asyncio.create_task(asyncio.to_thread(asyncio.run, _host(theirs)))
-    reader, writer = await asyncio.open_connection(sock=ours, limit=host_protocol.LONGEST)
+    reader, writer = await asyncio.open_connection(sock=ours, limit=host_protocol.LONGEST_REPORT)
     try:
         yield reader, writer
     finally:

@@ -57,10 +57,20 @@ async def test_a_call_and_its_answer(demo: Bench) -> None:
     demo.reported.clear()
     assert (await demo.run("demo.steps", count=3)).content == "all done"
     assert "".join(demo.reported) == "1 of 3 step 1\n2 of 3 step 2\n3 of 3 step 3\n"
-    assert (await demo.run("demo.picture")).content == "[image, image/png, 14 bytes: not shown]"
     failed = await demo.run("demo.fail", why="no such issue")
     assert failed.failed
     assert failed.content == "Error executing tool fail"
+
+
+@on_shared_server
+async def test_images_of_a_result_are_for_the_model_to_see(demo: Bench) -> None:
+    outcome = await demo.run("demo.pictures")
+    [image] = outcome.images
+    assert (image["name"], image["width"], image["height"]) == ("demo.pictures 1", 2, 1)
+    assert outcome.content == (
+        f"Two:\n[image 1: image/png, {image['size']} bytes]\n[image 2: image/png, 14 bytes]\n"
+        "[image 2 is not shown: demo.pictures 2 is not an image that can be read.]"
+    )
 
 
 @on_shared_server

@@ -378,6 +378,32 @@ async def test_the_request_for_the_title_counts_in_all_figures_alike(project: Pa
         assert pilot.app.screen is screen
 
 
+class RunningOn(ScriptedProvider):
+    """Goes on for 450 tokens after each answer, as one does that is given up in a shared connection."""
+
+    async def stream(
+        self, messages: Sequence[Message], options: Options = PLAIN
+    ) -> AsyncGenerator[Chunk, None]:
+        async for chunk in super().stream(messages, options):
+            yield chunk
+        if options.report_rest:
+            options.report_rest(Usage(0, 50, billed_input=400, estimated=True))
+
+
+async def test_the_rest_of_a_stopped_answer_is_a_row_of_its_own(project: Path) -> None:
+    agent = Agent(
+        RunningOn("Hello."), project=project, data=project.parent / "data", permissions="auto", mode="replay"
+    )
+    async with at_work(agent, (120, 40)) as pilot:
+        await talk(pilot, "hi")
+        screen = await opened(pilot, "/cost why", WhyScreen)
+        rows = [line.split() for line in (await body(pilot, "#why-list")).splitlines()]
+        assert ["Stopped", "answers", "1", "request", "~450", "–"] in rows
+        await pilot.press("end")
+        note = screen.query_one("#why-note")
+        await until(pilot, lambda: "Went on at the provider after they were stopped." in shown(note))
+
+
 def report_of(requests: int) -> CostReport:
     """A report on so many requests."""
     frame = Frame((), "", "xml", 30_000, 0)

@@ -205,7 +205,9 @@ class _Past:
         store, (parent, started_by) = self._store, caller
         made = await store.create_conversation(
             str(self._project),
-            **{"dialect": "xml", "provider": "openai", "model": model},
+            dialect="xml",
+            provider="openai",
+            model=model,
             parent=parent or None,
             call=started_by or None,
         )

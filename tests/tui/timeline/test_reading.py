@@ -8,6 +8,7 @@ import pytest
 from cogency_tui.agent.agent import Agent
 from cogency_tui.errors import AuthenticationError
 from cogency_tui.providers.base import CallDelta
+from cogency_tui.providers.models import ModelFacts
 from cogency_tui.tui.help.screen import HelpScreen
 from cogency_tui.tui.kit.lazy_text_layout import GradualBlock
 from cogency_tui.tui.kit.line_view import LineView
@@ -20,6 +21,7 @@ from cogency_tui.tui.timeline.screen import TimelineScreen
 from cogency_tui.tui.timeline.sent_messages_view import ExchangeView
 from cogency_tui.tui.timeline.slider import Slider
 from tests.peers.scripted import ScriptedProvider
+from tests.pictures import picture
 from tests.tui.driving import conversation_of, prompt_of, shown
 from tests.tui.reading import fed
 from tests.tui.review.stage import agent_of, block, edit, shell, working, write
@@ -269,3 +271,16 @@ async def test_a_native_request_shows_its_tools_calls_and_results_as_such(projec
         await timeline.press(*"pppp", "enter")
         await timeline.until(lambda: '"properties": {' in timeline.messages)
         assert '"type": "object"' in timeline.messages
+
+
+async def test_images_are_shown_with_the_message_that_they_were_sent_in(project: Path) -> None:
+    (project / "shot.png").write_bytes(picture("PNG", (750, 1000)))
+    seeing = working(project, "Red.")
+    assert isinstance(seeing.provider, ScriptedProvider)
+    seeing.provider.facts = ModelFacts(context_size=8000, images=True)
+    async with travelling(seeing, "see @shot.png") as timeline:
+        await timeline.press("2")
+        sent = timeline.messages
+    assert "[image shot.png 750×1000]" in sent
+    [head] = [line for line in sent.splitlines() if "▾ user" in line]
+    assert "~1.0k tokens" in head or "~1.1k tokens" in head
