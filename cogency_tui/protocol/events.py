@@ -7,6 +7,7 @@ module defines their shape.
 from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
 
 from cogency_tui.errors import CogencyError
+from cogency_tui.protocol.image import Image
 
 
 class CommentPlace(TypedDict):
@@ -48,20 +49,6 @@ class RanCommand(TypedDict):
     outcome: str
     output: str
     duration: float
-
-
-class Image(TypedDict):
-    """An image of a message or a result: its name for the user, and its content in the store by `digest`.
-
-    `width` and `height` are in pixels, `size` is in bytes.
-    """
-
-    name: str
-    digest: str
-    media_type: str
-    width: int
-    height: int
-    size: int
 
 
 def describe_image(image: Image) -> str:

@@ -69,7 +69,11 @@ def _slip_of_tags(units: Sequence[ThinkEvent | RespondEvent], dialect: Dialect) 
         )
     closing = _THOUGHT_END.search(answer)
     if closing and not MarkdownCode.open_fence(answer):
-        return Slip(f"Your answer is a thought: nothing follows {closing.group()}.", _SLIP_ONLY_THOUGHT.cure)
+        return Slip(
+            f"Your answer is a thought: nothing follows {closing.group()}.",
+            "Write the next call, or the answer to the user, after it; to mention the tag, put it in "
+            "backticks.",
+        )
     for before, thought, after in zip(units, units[1:], units[2:], strict=False):
         kinds = [unit["type"] for unit in (before, thought, after)]
         if kinds == ["respond", "think", "respond"] and _CONNECTIVE.fullmatch(thought["content"]):

@@ -272,7 +272,9 @@ class Bridge:
     def _queue_changed(self) -> None:
         self._screen.post_message(self.QueueChanged())
         if self.queue.in_turn and self.queue.steers and self.conversation_id is not None:
-            self.agent.steer(self.conversation_id, self.queue.messages[0].full)
+            first = self.queue.messages[0]
+            if not first.attached:
+                self.agent.steer(self.conversation_id, first.full)
         if not self.working and (message := self.queue.take()):
             # The message was being edited when its turn came.
             self.send(message)
@@ -327,7 +329,12 @@ class Bridge:
         else:
             typed = message.text if message.own else ""
             await self.agent.run_turn(
-                text, queue, conversation_id=id, typed=typed, message_waits=self._message_waits
+                text,
+                queue,
+                conversation_id=id,
+                typed=typed,
+                images=message.attached,
+                message_waits=self._message_waits,
             )
 
     def _message_waits(self) -> bool:

@@ -404,6 +404,12 @@ def test_a_call_after_anything_is_found(case: Case) -> None:
     assert slip_of(answer, case.dialect) is not None
 
 
+def test_the_cure_for_a_mentioned_closing_tag_is_backticks() -> None:
+    slip = slip_of("The tags are <thought> and </thought>")
+    assert slip is not None
+    assert slip.cure.endswith("to mention the tag, put it in backticks.")
+
+
 def test_without_tools_names_prove_nothing() -> None:
     assert find_slip(units_of('[{"name": "read"}]', "xml"), "xml") is None
     assert find_slip(units_of(f"```json\n[{READ}]\n```", "xml"), "xml") is None
