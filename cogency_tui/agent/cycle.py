@@ -22,7 +22,7 @@ from cogency_tui.errors import EmptyAnswerError, ProviderError, ProviderProtocol
 from cogency_tui.protocol import Dialect, create_parser
 from cogency_tui.protocol.accumulator import Accumulator
 from cogency_tui.protocol.dialects import new_id
-from cogency_tui.protocol.event_emitter import Emitter
+from cogency_tui.protocol.event_emitter import CUT_CALL, IN_PARTS, Emitter
 from cogency_tui.protocol.events import (
     CallEvent,
     CallState,
@@ -35,12 +35,19 @@ from cogency_tui.protocol.events import (
 )
 from cogency_tui.protocol.messages import AnswerItem, Message
 from cogency_tui.protocol.native_dialect import NativeParser
-from cogency_tui.protocol.stray_calls import Slip, announced_slip, find_slip, native_slip
+from cogency_tui.protocol.stray_calls import (
+    Slip,
+    announced_slip,
+    find_slip,
+    native_slip,
+    text_call,
+)
 from cogency_tui.protocol.taint_sources import Sources
 from cogency_tui.protocol.transcript import as_tool_call, call_record
 from cogency_tui.providers.base import (
     CallDelta,
     Chunk,
+    CutOff,
     EffortRefused,
     Notice,
     ReasoningDelta,
@@ -100,6 +107,14 @@ _FORGED_BESIDE_CALLS = (
     "The results that you wrote yourself were discarded: only the engine reports results.\n"
     "Correct what you concluded from them."
 )
+_CUT_TEXT = Slip(
+    "Your answer reached the output limit of the model and was cut off here.",
+    "Go on exactly where it stopped: repeat nothing, add no introduction.",
+)
+_CUT_THOUGHT = Slip(
+    "Your answer reached the output limit of the model before it had a call or text for the user.",
+    "Think less, and write the next call or the answer.",
+)
 _FORGED_OPENINGS: dict[Dialect, str] = {"xml": "<results>", "action": "<results>", "delimiter": "[SYSTEM:"}
 _ENDS: dict[Dialect, str] = {
     "xml": "<end>, which ends the turn anywhere outside backticks",
@@ -149,6 +164,8 @@ class Cycle:
         """The problem of the last such call."""
         self.broken: ProviderError | None = None
         """The error that broke the answer off, if one did; what arrived before is processed."""
+        self.cut_off = False
+        """True if the output limit of the model cut the answer off."""
         self.steered = False
         """True if the answer has ended early, for the message that steered it."""
         self._steering: Message | None = None
@@ -222,6 +239,14 @@ class Cycle:
         if self._leaked:
             facts["leaked"] = 1
         return facts
+
+    @property
+    def fault(self) -> str:
+        """What was wrong with the answer as a whole, in words that follow "was" or "were"; empty where its
+        calls are to blame."""
+        if self.cut_off:
+            return "cut off by the output limit of the model"
+        return "" if self._spoken or self._stray else "empty"
 
     @property
     def failed(self) -> bool:
@@ -314,12 +339,17 @@ class Cycle:
         results that the model made up.
         """
         ends, calls = self.answered, bool(self._outcomes)
+        if self.cut_off and ends:
+            await self._report_cut()
+            return
         if self._parser.forged and ends:
             slip = self._slip_of_forged_results()
             await self._refuse({"error": slip.problem, "tool": "execute"}, slip.cure)
             return
         if self._boundary and not calls:
             await self._report_empty_batch()
+        elif self._native is not None and self._boundary:
+            await self._report_text_call()
         elif self._boundary:
             await self._report_unread()
         elif ends and not calls and (slip := await self._slip()):
@@ -347,6 +377,12 @@ class Cycle:
         self._malformed_calls += 1
         await self.result(brief_result(new_id(), "execute", problem, self._clock(), "failed"))
 
+    async def _report_cut(self) -> None:
+        units = self._all_units()
+        thought = not units or units[-1]["type"] == "think"
+        slip = _CUT_THOUGHT if thought else _CUT_TEXT
+        await self._refuse({"error": slip.problem, "tool": "execute"}, slip.cure)
+
     async def _report_empty_batch(self) -> None:
         dialect = self._dialect
         units = self._all_units()
@@ -356,6 +392,14 @@ class Cycle:
         result["payload"]["raw"] = _EMPTY_RAW[dialect]
         result["cycle"] = self._id
         await self.result(result)
+
+    async def _report_text_call(self) -> None:
+        """Report a call in the text beside native calls, with the results of these."""
+        if slip := text_call(self._all_units(), self._tools):
+            self._leaked = slip.leaked
+            self._malformed_calls += 1
+            problem = f"{slip.problem}\n{slip.cure}"
+            await self.result(brief_result(new_id(), "execute", problem, self._clock(), "failed"))
 
     async def _report_unread(self) -> None:
         """Report a second batch, if the text after the first began one before the response was closed."""
@@ -471,7 +515,7 @@ class Cycle:
             if isinstance(exc, EmptyAnswerError) and self._runs_calls:
                 # The model is told, as of any answer that was not meant to end the turn.
                 chunks, self._closed = [], True
-                self._events.extend(self._parser.close())
+                self._events.extend(self._end_answer())
             else:
                 self._break_off(exc)
             return True
@@ -496,9 +540,21 @@ class Cycle:
             self._generation.conclude(arrived, _OPENINGS.get(self._dialect, ""))
         if self._parser.finished or self._generation.over:
             self._closed = True
-            self._events.extend(self._parser.close())
+            self._events.extend(self._end_answer())
             return True
         return bool(chunks)
+
+    def _end_answer(self) -> Sequence[Event]:
+        """Close the parser. A call that it reports as incomplete was cut off by the output limit, if that
+        ended the answer."""
+        if self._native is not None:
+            self._native.cut_off = self.cut_off
+            return self._parser.close()
+        events = self._parser.close()
+        for event in events if self.cut_off else ():
+            if event["type"] == "error" and "call" in event["payload"]:
+                event["payload"] |= {"error": CUT_CALL, "hint": IN_PARTS}
+        return events
 
     def _describe_endless(self) -> str:
         """The limit that the answer exceeds, in words; empty while it may continue."""
@@ -540,6 +596,8 @@ class Cycle:
             self._take_call(chunk)
         elif isinstance(chunk, ReasoningItem):
             self._events.append(chunk)
+        elif isinstance(chunk, CutOff):
+            self.cut_off = True
         elif isinstance(chunk, Steered):
             self.steered = True
         elif isinstance(chunk, Notice | Retrying):

@@ -45,6 +45,7 @@ from cogency_tui.protocol.events import (
     ReviewNote,
     UserEvent,
     error_event,
+    labelled_outcome,
     notice_event,
 )
 from cogency_tui.protocol.transcript import INTERRUPTED
@@ -75,6 +76,7 @@ _ONE_MORE = (
     "is done, and what fails."
 )
 _BROKEN_OFF = "Not run: the turn failed before its block was complete."
+_MORE_OUTPUT = "Ask for the work in smaller parts, or raise the output token limit of the server."
 _GO_ON = (
     "The turn was cut short here, and the user continues it. What you wrote before it is saved; no call of "
     "an unfinished block ran. Continue from there."
@@ -234,16 +236,14 @@ class Turn:
                 await self._continue()
                 continue
             if cycle.answered:
+                if cycle.cut_off:
+                    await self._note("The output limit of the model cut this answer off.")
                 # Notices of this turn: there may be no other turn to show them.
                 await self._notices()
                 await self._end()
                 return
             if gives_up:
-                await self._error(
-                    f"Turn stopped: every call failed in {self._failures.total()} consecutive batches. "
-                    f"Last error: {sentence(self._last_failures())}",
-                    "Check the last results, and send a message to continue.",
-                )
+                await self._error(*self._give_up(cycle))
                 return
         await self._error(
             f"Turn stopped after {most} step{'' if most == 1 else 's'} (the maximum).",
@@ -274,7 +274,21 @@ class Turn:
         any_way = self._failures.total() == MOST_FAILURES - 1
         if any_way or self._failures[_kind_of_failure(cycle)] == FAILED_BATCHES - 1:
             warning = _ONE_MORE.format("" if any_way or not cycle.slip else " in this way")
+            if cycle.fault and not any_way:
+                warning = f"The turn ends if the next answer is {cycle.fault}, too."
             await self._recorder.emit(brief_result(new_id(), _TURN, warning, self._clock(), "failed"))
+
+    def _give_up(self, cycle: Cycle) -> tuple[str, str]:
+        """The error that ends the turn after repeated failures, and its hint."""
+        count = self._failures.total()
+        if cycle.fault and len(self._failures) == 1:
+            hint = _MORE_OUTPUT if cycle.cut_off else "Try again, or choose another model."
+            return f"Turn stopped: {count} answers in a row were {cycle.fault}.", hint
+        what = "no call could be run" if cycle.malformed else "every call failed"
+        return (
+            f"Turn stopped: {what} in {count} steps in a row. Last error: {sentence(self._last_failures())}",
+            "Check the last results, and send a message to continue.",
+        )
 
     def _follow_dialect(self) -> History:
         """The history in the dialect that the user's choice and the model require now."""
@@ -435,12 +449,8 @@ class Turn:
         await self._notices()
 
     def _last_failures(self) -> str:
-        """The tools and outcomes of the last results."""
-        failed = (
-            f"{each['tool']}: {each['payload']['outcome']}"
-            for each in self._recorder.failures
-            if each["tool"] != _TURN
-        )
+        """The outcomes of the last results, with the tools that were called."""
+        failed = (labelled_outcome(each, ": ") for each in self._recorder.failures if each["tool"] != _TURN)
         return "; ".join(dict.fromkeys(first_line(each).rstrip(".") for each in failed))
 
     async def _error(self, message: str, hint: str = "") -> None:
@@ -473,4 +483,4 @@ class Turn:
 
 def _kind_of_failure(cycle: Cycle) -> str:
     """Return the problem of a cycle whose calls all failed, without its details."""
-    return _DETAIL.sub("", cycle.slip)
+    return cycle.fault or _DETAIL.sub("", cycle.slip)

@@ -204,6 +204,16 @@ def outcome_shown(payload: ResultPayload) -> str:
     return f"You declined: {words}" if words else DECLINED
 
 
+ENGINE_RESULTS = frozenset({"execute", "connection", "turn"})
+"""Names, in place of a tool's, of the engine's results that answer no call."""
+
+
+def labelled_outcome(event: "ResultEvent", separator: str) -> str:
+    """The outcome for the user after the name of the tool, if one was called."""
+    outcome = outcome_shown(event["payload"])
+    return outcome if event["tool"] in ENGINE_RESULTS else f"{event['tool']}{separator}{outcome}"
+
+
 _MARKS: dict[CallState, str] = {
     "running": "⠋",
     "done": "✓",

@@ -44,8 +44,8 @@ _FOREIGN_WORDS = {
     "False": "false",
     "None": "null",
     "undefined": "null",
-    "NaN": "null",
-    "Infinity": "null",
+    "NaN": "a number",
+    "Infinity": "a number",
 }
 # Tokens that are being read.
 _BETWEEN, _STRING, _ESCAPE, _UNICODE, _NUMBER_TOKEN, _WORD = range(6)

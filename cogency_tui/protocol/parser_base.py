@@ -63,6 +63,8 @@ class TagMachine(Machine):
         self._within = MarkerScanner((*opening, answer_end))
         self._markers = self._outside
         self._closing = LiteralScanner(answer_end)
+        self._within_line = False
+        """True if there is text before the present position on its line."""
 
     def _open(self, marker: str) -> None:
         """Process a marker in answer text."""
@@ -72,6 +74,8 @@ class TagMachine(Machine):
         plain, index, marker = self._markers.scan(text, index)
         if plain:
             self._emitter.text(plain)
+            _before, line_break, line = plain.rpartition("\n")
+            self._within_line = bool(line.strip()) or (self._within_line and not line_break)
         if marker:
             self._open(marker)
         return index
@@ -84,6 +88,7 @@ class TagMachine(Machine):
     def _resume_answer(self) -> None:
         """Begin another unit of answer text, in the same place as before."""
         self._markers.restart()
+        self._within_line = False
         self._emitter.begin_unit("respond", self._answer_marks())
         self._step = TagMachine._text
 

@@ -81,6 +81,18 @@ def _slip_of_tags(units: Sequence[ThinkEvent | RespondEvent], dialect: Dialect) 
     return None
 
 
+def text_call(units: Sequence[ThinkEvent | RespondEvent], tools: Collection[str]) -> Slip | None:
+    """Return the slip in the text of an answer with native calls, which run; `tools` as for `find_slip`."""
+    for unit in units:
+        if unit["type"] == "respond" and (call := _last_call([unit["content"]], frozenset(tools))):
+            return Slip(
+                f"Your text has {call.label}{_WHERE[call.place]}, which did not run; your tool calls did.",
+                "If you meant it, make it a tool call of the API.",
+                leaked=call.dialect is None,
+            )
+    return None
+
+
 def native_slip(names: Sequence[str], dialect: Dialect) -> Slip:
     """Return the slip in an answer with native calls of these tools, where calls are text."""
     named = ", ".join(dict.fromkeys(filter(None, names)))

@@ -62,7 +62,7 @@ class ReasoningDelta(msgspec.Struct, frozen=True):
 class CallDelta(msgspec.Struct, frozen=True):
     """A piece of a native call, the one with this `index` in its answer.
 
-    The first piece of a call has its `name`, and its `id`, unless the endpoint gives none. `arguments` is the
+    The first piece of a call has its `name` and its `id`, unless the endpoint gives none. `arguments` is the
     next piece of the JSON text of its arguments. `complete` marks the last piece, where the endpoint does;
     otherwise a call is complete with the answer.
     """
@@ -108,6 +108,10 @@ class Usage(msgspec.Struct, frozen=True):
     tier: str = ""
 
 
+class CutOff(msgspec.Struct, frozen=True):
+    """The answer ends here because it reached the endpoint's limit of output tokens."""
+
+
 class Retrying(msgspec.Struct, frozen=True):
     """The endpoint failed before the first token and is asked again after `wait` seconds: the `attempt` of
     that number, of so many `attempts` in all."""
@@ -135,7 +139,7 @@ class Steered(msgspec.Struct, frozen=True):
 
 
 Chunk: TypeAlias = (
-    TextDelta | ReasoningDelta | CallDelta | ReasoningItem | Usage | Retrying | Notice | Steered
+    TextDelta | ReasoningDelta | CallDelta | ReasoningItem | Usage | CutOff | Retrying | Notice | Steered
 )
 
 WRITTEN = (TextDelta, ReasoningDelta, CallDelta)

@@ -279,7 +279,8 @@ class RealtimeSession:
         if rest:
             yield TextDelta(rest)
         yield usage
-        check_ending(self._endpoint, finish, wrote=bool(answer.texts))
+        for cut in check_ending(self._endpoint, finish, wrote=bool(answer.texts)):
+            yield cut
 
     async def _cancel(self, answer: RealtimeAnswer) -> None:
         """End the response. Where that takes too long, the connection is closed."""

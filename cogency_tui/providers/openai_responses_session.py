@@ -207,7 +207,9 @@ class ResponsesSession:
             self._running = ""
             if not self._whole:
                 await self._give_up(reader, answer)
-        check_ending(self._endpoint, frame.finish, wrote=answer.wrote, reasoned=bool(answer.written))
+        reasoned = bool(answer.written)
+        for cut in check_ending(self._endpoint, frame.finish, wrote=answer.wrote, reasoned=reasoned):
+            yield cut
 
     async def close(self) -> None:
         """Close the connection."""

@@ -135,7 +135,7 @@ async def test_three_batches_of_failures_end_the_turn(make_agent: MakeAgent) -> 
     assert types(events)[-2:] == ["error", "end"]
     problem = events[-2]
     assert problem["type"] == "error"
-    assert "in 3 consecutive batches" in problem["payload"]["error"]
+    assert "every call failed in 3 steps in a row" in problem["payload"]["error"]
     assert "Last error: read: none: there is no such file" in problem["payload"]["error"]
 
 

@@ -91,7 +91,9 @@ def test_no_mode_is_advised_where_none_would_help(run: Run, tmp_path: Path) -> N
     done = run("run", f"run `cat {tmp_path}/notes.txt`", "--permissions", "auto", "--json")
     [line] = [line for line in done.stderr.splitlines() if line.startswith("Not allowed: ")]
     assert "is outside the project" in line
-    assert line.endswith("No permission mode allows it without asking: run it in a terminal to approve it.")
+    assert line.endswith(
+        "No permission mode allows it without asking: start cogency-tui without run to approve it."
+    )
     assert "--permissions" not in line
 
 

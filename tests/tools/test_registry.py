@@ -52,7 +52,7 @@ def test_wrong_value_is_told_with_what_was_expected(bench: Bench) -> None:
         ("read", {"file": "a", "start": "0"}, "an integer of at least 1, not 0"),
         (
             "read",
-            {"file": "a", "end_line": 9},
+            {"file": "a", "end_line": 0},
             'unknown argument "end_line" (use lines for the number of lines)',
         ),
         ("replace", {"file_path": "a", "old_string": "x", "new_string": "y"}, "use edit for a single file"),

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 
@@ -64,6 +64,11 @@ _MORE_TIME = "[raise timeout, or use background=true]"
 _IN_SANDBOX = "[it ran in a sandbox: no network, write access only to the project and /tmp]"
 
 
+def _milliseconds_read(value: Any, _given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Read `timeout_ms`; each second that has begun counts."""
+    return {"timeout": -(-int(value) // 1000)} if str(value).isdecimal() else {}
+
+
 class ShellArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     command: Annotated[str, msgspec.Meta(min_length=1, description="for bash -c")]
     cwd: Annotated[str, msgspec.Meta(description="directory inside the project")] = "."
@@ -99,6 +104,7 @@ class Shell:
                 "is_background": "background",
                 **dict.fromkeys(("workdir", "working_directory", "directory"), "cwd"),
             },
+            read={"timeout_ms": _milliseconds_read},
             instead={
                 "restart": "each command has its own shell",
                 "timeout_ms": "timeout is in seconds",
