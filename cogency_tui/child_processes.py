@@ -139,6 +139,51 @@ async def start_in_background(
         )
 
 
+async def output_of(
+    command: Sequence[str], environ: Mapping[str, str], *, seconds: float, limit: int
+) -> tuple[int, bytes]:
+    """Run a program of the user's desktop, away from the terminal; return its exit status and its output.
+
+    Raises:
+        OSError: it could not be started, did not end within `seconds` (`TimeoutError`), or wrote more than
+            `limit` bytes.
+    """
+    with new_session_starting():
+        process = await asyncio.create_subprocess_exec(
+            require_program(command[0], environ),
+            *command[1:],
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+            env=_own_environment(environ),
+            start_new_session=True,
+        )
+    assert process.stdout is not None
+    try:
+        async with asyncio.timeout(seconds):
+            output = await _read_at_most(limit, process.stdout)
+            if output is None:
+                raise OSError(f"{command[0]} wrote more than {limit / 1e6:,.0f} MB")
+            return await process.wait(), output
+    except BaseException as exc:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        await process.wait()
+        if isinstance(exc, TimeoutError):
+            raise TimeoutError(f"{command[0]} did not answer within {seconds:g} s") from exc
+        raise
+
+
+async def _read_at_most(limit: int, stream: asyncio.StreamReader) -> bytes | None:
+    """All bytes of a stream; None where there are more than `limit`."""
+    output = bytearray()
+    while piece := await stream.read(_PIECE):
+        output += piece
+        if len(output) > limit:
+            return None
+    return bytes(output)
+
+
 async def start_in_terminal(command: Sequence[str], environ: Mapping[str, str]) -> asyncio.subprocess.Process:
     """Start a program that uses the user's terminal.
 

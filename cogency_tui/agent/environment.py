@@ -51,8 +51,8 @@ _ASKED_ABOUT: dict[Permissions, str] = {
     "ask": "changing files, commands, the network, anything outside the project",
     "edits": "commands, the network, anything outside the project, protected files",
     "auto": (
-        "anything outside the project, protected files, unrecoverable deletions, and the network once "
-        "untrusted text was read"
+        "anything outside the project (but shell may use files of its own in /tmp), protected files, "
+        "unrecoverable deletions, and the network once untrusted text was read"
     ),
 }
 

@@ -15,7 +15,7 @@ from cogency_tui.agent.conversation import Conversation
 from cogency_tui.agent.cycle_metrics import Calibration, characters_in
 from cogency_tui.errors import ProviderError
 from cogency_tui.protocol.messages import Message
-from cogency_tui.providers.base import Provider, Retrying, TextDelta, Usage
+from cogency_tui.providers.base import CutOff, Provider, Retrying, TextDelta, Usage
 from cogency_tui.redaction import Redactor
 from cogency_tui.tools import argument_schema
 from cogency_tui.tools.base import NO_ALIASES, Intent, Outcome, ToolContext, ToolKind
@@ -86,6 +86,7 @@ class Llm:
         pieces: list[str] = []
         length = 0
         problem = ""
+        limited = False
         usage: Usage | None = None
         try:
             async with aclosing(provider.stream(messages)) as chunks:
@@ -99,6 +100,8 @@ class Llm:
                             break
                     elif isinstance(chunk, Usage):
                         usage = chunk
+                    elif isinstance(chunk, CutOff):
+                        limited = True
                     elif isinstance(chunk, Retrying):
                         context.report(f"[{chunk.cause} Retrying in {chunk.wait:.0f} s.]\n")
         except ProviderError as exc:
@@ -113,7 +116,7 @@ class Llm:
             )
         if not text.strip():
             return Outcome(f"{provider.model} gave no answer", failed=True)
-        cut = " (cut there)" if length == self._answer_limit else ""
+        cut = " (cut there)" if limited or length == self._answer_limit else ""
         return Outcome(f"{provider.model} answered in {length:,} characters{cut}", text)
 
     def _read(self, args: NamedArgs) -> _Question:

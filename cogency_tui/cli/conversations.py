@@ -12,7 +12,7 @@ from cogency_tui.agent.export import as_markdown, as_page
 from cogency_tui.agent.recall.recall import ForkTree, Recall
 from cogency_tui.cli.standard_streams import print_json, print_json_line, print_text, standard_input, talk
 from cogency_tui.errors import UsageError
-from cogency_tui.protocol.events import Event, error_text, mark_of, outcome_shown
+from cogency_tui.protocol.events import Event, error_text, labelled_outcome, mark_of
 from cogency_tui.protocol.transcript import call_record, shown_text
 from cogency_tui.safe_text import one_line
 from cogency_tui.store.store import Store, StoredConversation
@@ -183,7 +183,7 @@ def _text(event: Event) -> str:
         return one_line(f"· {record.get('name')} {args}")
     if event["type"] == "result":
         payload = event["payload"]
-        return f"{mark_of(payload)} {event['tool']}: {outcome_shown(payload)}"
+        return f"{mark_of(payload)} {labelled_outcome(event, ': ')}"
     if event["type"] == "error":
         mark = "⊘" if event["payload"].get("declined") else "✗"
         return f"{mark} {error_text(event['payload'])}"

@@ -127,7 +127,7 @@ def _table(models: Sequence[_Model]) -> list[str]:
 def _listed(model: _Model, width: int) -> list[str]:
     """Return the name, and below it the facts, in as many lines as they need."""
     name, *facts = _cells(model)
-    titles = ("", "", "", "ends ", "effort ")
+    titles = ("", "", "", "retired ", "effort ")
     shown = [f"{title}{fact}" for title, fact in zip(titles, facts, strict=True) if fact]
     lines = [f"{'*' if model.is_default else '':<2}{name}"]
     for fact in shown:

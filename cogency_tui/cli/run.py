@@ -19,8 +19,8 @@ from cogency_tui.protocol.events import (
     describe_error,
     describe_image,
     error_event,
+    labelled_outcome,
     mark_of,
-    outcome_shown,
 )
 from cogency_tui.protocol.transcript import as_tool_call, call_record
 from cogency_tui.providers.models import describe_ending
@@ -177,7 +177,7 @@ def _advice(refusal: Refusal) -> str:
     if refusal.enough:
         cure = f"Allow it with --permissions {refusal.enough}."
     else:
-        cure = "No permission mode allows it without asking: run it in a terminal to approve it."
+        cure = "No permission mode allows it without asking: start cogency-tui without run to approve it."
     return f"Not allowed: {one_line(refusal.summary)} ({refusal.reason}). {cure}"
 
 
@@ -213,7 +213,10 @@ def _print_event(event: Event) -> None:
     elif event["type"] == "result":
         payload = event["payload"]
         took = "" if payload["state"] == "declined" else f" ({event['duration'] * 1000:.0f} ms)"
-        talk(f"{mark_of(payload)} {event['tool']} {outcome_shown(payload)}{took}")
+        talk(f"{mark_of(payload)} {labelled_outcome(event, ' ')}{took}")
+    elif event["type"] == "error" and "call" in event["payload"]:
+        # The failed result of the call, which follows, reports it.
+        pass
     elif event["type"] == "error":
         payload = event["payload"]
         mark = "◇" if payload.get("notice") else "⊘" if payload.get("declined") else "Error:"

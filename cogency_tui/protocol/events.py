@@ -7,6 +7,7 @@ module defines their shape.
 from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
 
 from cogency_tui.errors import CogencyError
+from cogency_tui.protocol.image import Image
 
 
 class CommentPlace(TypedDict):
@@ -48,20 +49,6 @@ class RanCommand(TypedDict):
     outcome: str
     output: str
     duration: float
-
-
-class Image(TypedDict):
-    """An image of a message or a result: its name for the user, and its content in the store by `digest`.
-
-    `width` and `height` are in pixels, `size` is in bytes.
-    """
-
-    name: str
-    digest: str
-    media_type: str
-    width: int
-    height: int
-    size: int
 
 
 def describe_image(image: Image) -> str:
@@ -215,6 +202,16 @@ def outcome_shown(payload: ResultPayload) -> str:
         return payload.get("brief", payload["outcome"])
     words = payload.get("words")
     return f"You declined: {words}" if words else DECLINED
+
+
+ENGINE_RESULTS = frozenset({"execute", "connection", "turn"})
+"""Names, in place of a tool's, of the engine's results that answer no call."""
+
+
+def labelled_outcome(event: "ResultEvent", separator: str) -> str:
+    """The outcome for the user after the name of the tool, if one was called."""
+    outcome = outcome_shown(event["payload"])
+    return outcome if event["tool"] in ENGINE_RESULTS else f"{event['tool']}{separator}{outcome}"
 
 
 _MARKS: dict[CallState, str] = {

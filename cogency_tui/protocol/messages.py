@@ -24,6 +24,10 @@ class ReasoningPart(TypedDict):
     item: dict[str, Any]
 
 
+MALFORMED = "malformed"
+"""The only key of the object in which a request has arguments that are none."""
+
+
 class CallPart(TypedDict):
     """A native tool call. `arguments` are JSON text as the model wrote it, which may be malformed."""
 

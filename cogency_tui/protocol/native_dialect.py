@@ -1,7 +1,8 @@
 """The native dialect: the vendor's own tool calls beside plain text, without markers.
 
 Calls arrive in pieces apart from the text, each with the JSON text of its arguments; they run when the answer
-has ended. The only tag in the text is `<think>…</think>`: servers of open models leave it there.
+has ended. The only tag in the text is `<think>…</think>` at the start of a line, where servers of open models
+leave it. Within a line it is a mention.
 """
 
 import json
@@ -9,7 +10,15 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from cogency_tui.protocol.event_emitter import CallReader, Clock, JsonError, NewId, OpenBlock
+from cogency_tui.protocol.event_emitter import (
+    CUT_CALL,
+    IN_PARTS,
+    CallReader,
+    Clock,
+    JsonError,
+    NewId,
+    OpenBlock,
+)
 from cogency_tui.protocol.events import CallEvent, Event, ResultEvent
 from cogency_tui.protocol.json_object import MAX_DEPTH
 from cogency_tui.protocol.messages import AnswerItems, CallPart, Message, Part, ResultPart, TextPart
@@ -26,8 +35,13 @@ from cogency_tui.protocol.transcript import (
 )
 
 _OPENING = ("<think>",)
+_TAG_AT_START = re.compile(r"^[^\S\n]*<think>", re.MULTILINE)
 _LONGEST_NAME = 64
-_CURE = "Make this call again, with its arguments as one strict JSON object; it held back no other call."
+_CURE = (
+    "Make this call again, with its arguments as one strict JSON object; the other calls were not affected."
+)
+_NO_FENCE = "Make this call again without the fence: its arguments are the JSON object alone."
+_ONE_OBJECT = "Make this call again, with nothing after its arguments; another call is a call of its own."
 _NAMELESS = "Make this call again, with the name of a tool."
 
 
@@ -40,6 +54,8 @@ class NativeParser(TagMachine):
         super().__init__(clock, new_id, _OPENING, "</think>")
         self.call_ids: dict[str, str] = {}
         """The provider's ids of calls, by ours."""
+        self.cut_off = False
+        """True if the output limit of the model has cut the answer off."""
         self._payload_limit = payload_limit
         self._calls: dict[int, _OpenCall | None] = {}
         """The calls by index, None where they are complete."""
@@ -57,7 +73,10 @@ class NativeParser(TagMachine):
         return self._emitter.take()
 
     def _open(self, marker: str) -> None:
-        self._begin_thought("</think>")
+        if self._within_line:
+            self._emitter.text(marker)
+        else:
+            self._begin_thought("</think>")
 
     def _begin_call(self, index: int, id: str, name: str) -> None:
         TagMachine._end(self)
@@ -84,8 +103,10 @@ class NativeParser(TagMachine):
 
     def _end(self) -> None:
         super()._end()
+        last = max(self._calls, default=None)
         for index, call in sorted(self._calls.items()):
             if call:
+                call.cut_off = self.cut_off and index == last
                 self._end_call(index, call)
         if self._calls:
             self._emitter.execute()
@@ -99,6 +120,8 @@ class _OpenCall:
         self.name = name or "call"
         self.problem = "" if name else "A call has no name"
         self.cure = _CURE if name else _NAMELESS
+        self.cut_off = False
+        """True if the answer was cut off, maybe amid this call."""
         self._reader = reader
         self._block = OpenBlock(limit, _before_arguments(self.name))
         reader.feed(_before_arguments(self.name), 0)
@@ -125,17 +148,30 @@ class _OpenCall:
             read = self._reader.feed(text, 0)
         except JsonError as exc:
             self._block.advance(text, 0, exc.index)
-            self.problem = f"Invalid JSON in the arguments of {self.name} at {self._block.place()}: {exc}"
+            self._describe(exc, text[exc.index : exc.index + 1])
             return exc.index
         self._block.advance(text, 0, read)
         if self._reader.done:
-            self.problem = f"The arguments of {self.name} are followed by other text"
+            self._report_more_text()
         return read
+
+    def _describe(self, error: JsonError, found: str) -> None:
+        """Report invalid JSON: the character `found`, or text before it, is wrong."""
+        if "args" in self._reader.value:
+            self._report_more_text()
+        elif found == "`" and self._block.is_empty:
+            self.problem, self.cure = f"The arguments of {self.name} are in a Markdown fence", _NO_FENCE
+        else:
+            self.problem = f"Invalid JSON in the arguments of {self.name} at {self._block.place()}: {error}"
+
+    def _report_more_text(self) -> None:
+        self.problem = f"There is text after the arguments of {self.name}, at {self._block.place()}"
+        self.cure = _ONE_OBJECT
 
     def complete(self) -> tuple[str | dict[str, Any], str] | None:
         """End the arguments. Return the content of the call, and its text where that differs; None where it
         is malformed."""
-        if self._block.is_empty:
+        if self._block.is_empty and not self.cut_off:
             self.feed("{}")
         self.problem = self.problem or self._problem_at_end()
         if self.problem:
@@ -153,16 +189,24 @@ class _OpenCall:
         try:
             self._reader.feed("}", 0)
         except JsonError:
-            return f"The arguments of {self.name} end too early, at {place}"
+            return self._early_end(place)
         if not self._reader.done:
-            return f"The arguments of {self.name} end too early, at {place}"
+            return self._early_end(place)
         others = self._reader.value.keys() - {"name", "args"}
-        return f"The arguments of {self.name} are followed by other text" if others else ""
+        if others:
+            self._report_more_text()
+        return self.problem
+
+    def _early_end(self, place: str) -> str:
+        if self.cut_off:
+            self.cure = IN_PARTS
+            return CUT_CALL
+        return f"The arguments of {self.name} end too early, at {place}"
 
 
 def _object_in(given: object) -> object:
     """Return the arguments that a model meant: it may encode them twice, or write null for none."""
-    if given is None:
+    if given is None or given == []:
         return {}
     if not isinstance(given, str):
         return given
@@ -208,7 +252,8 @@ class NativeWriter:
             if note := record.get("note"):
                 text = f"{text}\n\n[engine] {note}"
             if answered.call is None and not _is_native(answered.result):
-                others.append(_text(f"[engine] {text}"))
+                report = _text(f"[engine] {text}")
+                others += [report] if report not in others else []
                 images += image_parts(answered.result["payload"])
             else:
                 parts.append(_result(answered, items, text))
@@ -221,14 +266,19 @@ class NativeWriter:
         elif event["type"] == "think" and not is_summary(event):
             yield _text(f"<think>{event['content'].replace('</think>', f'<{JOINER}/think>')}</think>")
         elif event["type"] == "respond":
-            yield _text(shield(event["content"], _OPENING, last=True))
+            yield _text(_shielded(event["content"]))
         elif event["type"] == "result":
             raw = event["payload"].get("raw", "")
             if _is_native(event):
                 arguments = raw.removeprefix(_before_arguments(event["tool"]))
                 yield _call(items.call_id(event["id"]), event["tool"], arguments)
             elif raw:
-                yield _text(shield(raw, _OPENING, last=True))
+                yield _text(_shielded(raw))
+
+
+def _shielded(content: str) -> str:
+    """Keep a tag in answer text from opening a thought."""
+    return shield(content, _OPENING, last=True) if _TAG_AT_START.search(content) else content
 
 
 def _append(parts: list[Part], part: Part) -> None:

@@ -20,6 +20,7 @@ class Machine:
     def __init__(self, clock: Clock, new_id: NewId, first: Step) -> None:
         self.finished = False
         self.forged = False
+        self.forged_to_end = False
         self.unclosed = False
         self.rest = ""
         self._emitter = Emitter(clock, new_id)
@@ -62,6 +63,8 @@ class TagMachine(Machine):
         self._within = MarkerScanner((*opening, answer_end))
         self._markers = self._outside
         self._closing = LiteralScanner(answer_end)
+        self._within_line = False
+        """True if there is text before the present position on its line."""
 
     def _open(self, marker: str) -> None:
         """Process a marker in answer text."""
@@ -71,6 +74,8 @@ class TagMachine(Machine):
         plain, index, marker = self._markers.scan(text, index)
         if plain:
             self._emitter.text(plain)
+            _before, line_break, line = plain.rpartition("\n")
+            self._within_line = bool(line.strip()) or (self._within_line and not line_break)
         if marker:
             self._open(marker)
         return index
@@ -83,6 +88,7 @@ class TagMachine(Machine):
     def _resume_answer(self) -> None:
         """Begin another unit of answer text, in the same place as before."""
         self._markers.restart()
+        self._within_line = False
         self._emitter.begin_unit("respond", self._answer_marks())
         self._step = TagMachine._text
 
@@ -124,7 +130,9 @@ class TagMachine(Machine):
         elif self._step is TagMachine._thought:
             self._emitter.text(self._closing.flush())
             self.unclosed = True
-        elif self._step is not TagMachine._forged_results:
+        elif self._step is TagMachine._forged_results:
+            self.forged_to_end = True
+        else:
             self._cut_off()
 
     def _cut_off(self) -> None:

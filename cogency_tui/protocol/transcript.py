@@ -133,7 +133,9 @@ def render(events: Sequence[Event], writer: Writer, items: AnswerItems = NO_ITEM
     def flush() -> None:
         nonlocal closing
         if pending:
-            messages.append(writer.answer(pending, items))
+            answer = writer.answer(pending, items)
+            # Some vendors refuse an answer without content, as one that is only a summary of reasoning.
+            messages.extend([answer] if answer["content"] or answer.get("parts") else [])
         if batch := [*_answers(pending, results), *others]:
             messages.append(writer.reports(batch, items))
         pending.clear()

@@ -6,7 +6,7 @@ error is a `ProviderError`.
 """
 
 from collections.abc import AsyncGenerator, Callable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 import msgspec
 
@@ -62,7 +62,7 @@ class ReasoningDelta(msgspec.Struct, frozen=True):
 class CallDelta(msgspec.Struct, frozen=True):
     """A piece of a native call, the one with this `index` in its answer.
 
-    The first piece of a call has its `name`, and its `id`, unless the endpoint gives none. `arguments` is the
+    The first piece of a call has its `name` and its `id`, unless the endpoint gives none. `arguments` is the
     next piece of the JSON text of its arguments. `complete` marks the last piece, where the endpoint does;
     otherwise a call is complete with the answer.
     """
@@ -108,6 +108,10 @@ class Usage(msgspec.Struct, frozen=True):
     tier: str = ""
 
 
+class CutOff(msgspec.Struct, frozen=True):
+    """The answer ends here because it reached the endpoint's limit of output tokens."""
+
+
 class Retrying(msgspec.Struct, frozen=True):
     """The endpoint failed before the first token and is asked again after `wait` seconds: the `attempt` of
     that number, of so many `attempts` in all."""
@@ -130,7 +134,13 @@ class EffortRefused(Notice, frozen=True):
     effort: Effort
 
 
-Chunk: TypeAlias = TextDelta | ReasoningDelta | CallDelta | ReasoningItem | Usage | Retrying | Notice
+class Steered(msgspec.Struct, frozen=True):
+    """The answer has ended early, for the message that steered it (see `Steerable`)."""
+
+
+Chunk: TypeAlias = (
+    TextDelta | ReasoningDelta | CallDelta | ReasoningItem | Usage | CutOff | Retrying | Notice | Steered
+)
 
 WRITTEN = (TextDelta, ReasoningDelta, CallDelta)
 """The chunks with which an answer has begun."""
@@ -153,11 +163,34 @@ class ProviderSession(Protocol):
     @property
     def reusable(self) -> bool: ...
 
+    @property
+    def expires(self) -> float | None:
+        """The Unix time at which the endpoint drops the session if nothing is sent; None if not known."""
+        ...
+
     async def send(self, messages: Sequence["Message"]) -> None: ...
 
     def receive(self) -> AsyncGenerator[Chunk, None]: ...
 
     async def close(self) -> None: ...
+
+
+@runtime_checkable
+class Steerable(Protocol):
+    """A session whose endpoint takes a message while it answers.
+
+    The endpoint then ends the answer early (`Steered`), or at its end, and answers the message by itself: the
+    next `send` is to be of this message alone, which it does not send again. One of anything else raises
+    `SessionLostError`: what the endpoint has is not what the store has.
+    """
+
+    async def steer(self, message: "Message") -> bool:
+        """Send `message` to the running answer; return False where that is not possible, or not yet.
+
+        Raises:
+            SessionLostError: the connection is gone.
+        """
+        ...
 
 
 def unanswered(messages: Sequence["Message"]) -> Sequence["Message"]:

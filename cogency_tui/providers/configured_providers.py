@@ -179,9 +179,9 @@ def _assemble(
         elif table.resume:
             from cogency_tui.providers.openai_responses_session import responses_sessions
 
-            lanes = is_vendors_own(endpoint, "openai")
+            own = is_vendors_own(endpoint, "openai")
             sessions = responses_sessions(
-                endpoint, facts, timeouts, diagnoses=diagnoses, nests=nests, lanes=lanes
+                endpoint, facts, timeouts, diagnoses=diagnoses, nests=nests, lanes=own, steers=own
             )
     elif table.api == "anthropic":
         from cogency_tui.providers.anthropic import AnthropicWire

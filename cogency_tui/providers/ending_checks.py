@@ -1,10 +1,11 @@
 """Checks of an answer's end, the same for requests and sessions."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from cogency_tui.errors import BadRequestError, EmptyAnswerError, ProviderProtocolError, SessionLostError
+from cogency_tui.errors import BadRequestError, EmptyAnswerError, SessionLostError
 from cogency_tui.protocol.messages import Message
+from cogency_tui.providers.base import CutOff
 from cogency_tui.providers.endpoint import Endpoint
 from cogency_tui.providers.wire_protocol import Finish
 
@@ -13,22 +14,25 @@ _TAIL = 40
 """Letters by which the end of an answer is recognised."""
 
 
-def check_ending(endpoint: Endpoint, finish: Finish, *, wrote: bool, reasoned: bool = False) -> None:
-    """Raise for an end that the answer, which `wrote` text or a call, does not show. Call it after yielding
-    the usage. The agent handles a model that only `reasoned` and stopped.
+def check_ending(
+    endpoint: Endpoint, finish: Finish, *, wrote: bool, reasoned: bool = False
+) -> Iterator[CutOff]:
+    """Yield or raise for an end that the answer, which `wrote` text or a call, does not show. Yield from it
+    after the usage. The agent handles a model that only `reasoned` and stopped.
 
     Raises:
         BadRequestError: a filter cut the answer off.
-        EmptyAnswerError: the answer is empty.
-        ProviderProtocolError: it ended before its text.
+        EmptyAnswerError: the answer is empty, or ended before its text.
     """
     name = endpoint.name
     if finish == "filter":
         raise BadRequestError(f"The content filter of {name} stopped the response.", "Rephrase the request.")
+    if finish == "length":
+        yield CutOff()
     if wrote:
         return
     if finish == "length":
-        raise ProviderProtocolError(
+        raise EmptyAnswerError(
             f"{name} reached its output token limit before it wrote any text.",
             "Raise the server's output token limit, or choose another model.",
         )

@@ -188,6 +188,8 @@ class LiveSession:
     """One conversation, over consecutive connections. Each begins with `setup`; `link` is the first of
     them, and `seed` its context."""
 
+    expires: float | None = None
+
     def __init__(
         self,
         endpoint: Endpoint,
@@ -310,7 +312,8 @@ class LiveSession:
             raise NetworkError(
                 f"{self._endpoint.name} cut off the response.", "The text so far is saved; try again."
             )
-        check_ending(self._endpoint, finish, wrote=bool(answer), reasoned=bool(written))
+        for cut in check_ending(self._endpoint, finish, wrote=bool(answer), reasoned=bool(written)):
+            yield cut
 
     async def close(self) -> None:
         """Close the connection."""

@@ -104,7 +104,10 @@ class EndpointRequests:
             break
         yield answer.usage or _estimate(self._endpoint.model, messages, answer.characters)
         reasoned = answer.characters > 0
-        check_ending(self._endpoint, answer.finish, wrote=wrote or answer.wrote, reasoned=reasoned)
+        for cut in check_ending(
+            self._endpoint, answer.finish, wrote=wrote or answer.wrote, reasoned=reasoned
+        ):
+            yield cut
 
 
 class _Answer:

@@ -19,9 +19,6 @@ from cogency_tui.providers.wire_protocol import count_of, items, table, text_of
 EXTRA = "extra_content"
 """Field of a call with content that Google's endpoints, which put a signature there, require back."""
 
-_UNNAMED = "unnamed"
-"""Name of a call that has arguments and no name: an empty one is accepted nowhere."""
-
 
 @dataclass(slots=True)
 class _Piece:
@@ -201,7 +198,7 @@ class CallJoiner:
         if not call.announced:
             call.announced = True
             yield from [ReasoningItem({EXTRA: call.extra})] if call.extra else []
-            yield CallDelta(call.number, call.id, call.name or _UNNAMED, arguments)
+            yield CallDelta(call.number, call.id, call.name, arguments)
         elif arguments:
             yield CallDelta(call.number, arguments=arguments)
 

@@ -184,6 +184,8 @@ def realtime_sessions(endpoint: Endpoint, timeouts: Timeouts | None = None) -> O
 class RealtimeSession:
     """One conversation of the Realtime API over `socket`. `clock` counts seconds."""
 
+    expires: float | None = None
+
     def __init__(
         self,
         endpoint: Endpoint,
@@ -277,7 +279,8 @@ class RealtimeSession:
         if rest:
             yield TextDelta(rest)
         yield usage
-        check_ending(self._endpoint, finish, wrote=bool(answer.texts))
+        for cut in check_ending(self._endpoint, finish, wrote=bool(answer.texts)):
+            yield cut
 
     async def _cancel(self, answer: RealtimeAnswer) -> None:
         """End the response. Where that takes too long, the connection is closed."""

@@ -16,6 +16,7 @@ from msgspec import inspect
 from msgspec.structs import FieldInfo, fields
 
 from cogency_tui.errors import ToolError
+from cogency_tui.protocol.messages import MALFORMED
 from cogency_tui.tools.base import PLAIN, Spellings
 from cogency_tui.tools.portable_schema import inner_meanings, portable
 from cogency_tui.workspace.protected_names import shown
@@ -28,7 +29,9 @@ _TOOLS = 256
 _INTEGER = re.compile(r"-?[0-9]{1,18}")
 _NUMBER = re.compile(r"-?[0-9]{1,18}(?:\.[0-9]{1,18})?(?:[eE][+-]?[0-9]{1,3})?")
 
-_REMARKS = frozenset({"description", "explanation"})
+_VALID_JSON = "the history shows invalid JSON like this: write the arguments themselves, as valid JSON"
+_WRAPPERS = ("arguments", "args", "parameters", "params", "input")
+_REMARKS = frozenset({"description", "explanation", "requires_approval"})
 """Arguments in which other agents' models comment on a call: ignored where a tool has no such argument."""
 
 Args = TypeVar("Args", bound=msgspec.Struct)
@@ -37,7 +40,8 @@ Args = TypeVar("Args", bound=msgspec.Struct)
 def convert(label: str, args: Any, expected: type[Args], spellings: Spellings = PLAIN) -> Args:
     """Convert decoded JSON to the argument struct; `label` begins a report of wrong arguments.
 
-    Strict, except for other `spellings` of arguments and for numbers and booleans written as strings.
+    Strict, except for other `spellings` of arguments, an object around them, null for an optional one, and
+    numbers and booleans written as strings.
 
     Raises:
         ToolError: naming every argument that is missing, unknown or wrong, and the right form.
@@ -45,8 +49,11 @@ def convert(label: str, args: Any, expected: type[Args], spellings: Spellings = 
     if not isinstance(args, dict):
         raise _refusal(label, [f"the arguments must be an object, not {_value(args)}"], expected)
     known = _fields_of(expected)
-    given, called, problems = _named(cast("dict[Any, Any]", args), known, spellings)
+    args = _unwrapped(cast("dict[Any, Any]", args), known, spellings)
+    given, called, problems = _named(args, known, spellings)
     for name, field in known.items():
+        if name in given and given[name] is None and not field.required and not _takes_null(field.type):
+            del given[name]
         if name not in given:
             if field.required:
                 problems.append(f'"{name}" is missing (it must be {_type_of(field)})')
@@ -71,7 +78,9 @@ def own_names(
     args: Mapping[str, Any], expected: type[msgspec.Struct], spellings: Spellings
 ) -> dict[str, Any]:
     """Rename arguments to the tool's own names, unchecked; unknown ones stay."""
-    given, called, _ = _named(args, _fields_of(expected), spellings)
+    known = _fields_of(expected)
+    args = _unwrapped(args, known, spellings)
+    given, called, _ = _named(args, known, spellings)
     taken = set(called.values())
     return {**given, **{key: value for key, value in args.items() if key not in taken and key not in given}}
 
@@ -90,26 +99,70 @@ def _named(
     called: dict[str, str] = {name: name for name in given}
     spelt: dict[str, str] = {}
     problems: list[str] = []
+    unread: dict[str, Any] = {}
     for argument, value in args.items():
         key = str(argument)
         name = spellings.names.get(key, key)
+        if key in spellings.read and value is not None:
+            unread[key] = value
+            continue
         if name in spelt:
-            problems.append(f'"{shown(spelt[name])}" and "{shown(key)}" both mean "{name}": give one of them')
+            problems.append(_both(spelt[name], key, name))
         elif name in known:
             given[name], called[name], spelt[name] = value, key, key
         elif not spellings.ignores(key, value) and key not in _REMARKS:
-            instead = spellings.instead.get(key)
+            instead = _VALID_JSON if key == MALFORMED else spellings.instead.get(key)
             suggestion = f" ({instead})" if instead else _nearest(name, known)
             problems.append(f'unknown argument "{shown(key)}"{suggestion}')
+    for key, value in unread.items():
+        meant = spellings.read[key](value, given)
+        if not meant:
+            problems.append(f'unknown argument "{shown(key)}" ({spellings.instead[key]})')
+        for name in meant:
+            if name in spelt:
+                problems.append(_both(spelt[name], key, name))
+            given[name], called[name], spelt[name] = meant[name], key, key
     return given, called, problems
 
 
+def _both(one: str, other: str, name: str) -> str:
+    return f'"{shown(one)}" and "{shown(other)}" both mean "{name}": give one of them'
+
+
+def _unwrapped(
+    args: Mapping[Any, Any], known: Mapping[str, FieldInfo], spellings: Spellings
+) -> Mapping[Any, Any]:
+    """Return the arguments that are the value of an only key: one that the tool does not have, or that of
+    malformed arguments in a request."""
+    key = next(iter(args)) if len(args) == 1 else None
+    if key not in (*_WRAPPERS, MALFORMED) or key in known or key in spellings.names:
+        return args
+    value = args[key]
+    if isinstance(value, str):
+        try:
+            value = msgspec.json.decode(value)
+        except (ValueError, RecursionError):
+            return args
+    return cast("dict[Any, Any]", value) if isinstance(value, dict) else args
+
+
+@lru_cache(_TOOLS)
+def _takes_null(kind: Any) -> bool:
+    found = inspect.type_info(kind)
+    while isinstance(found, inspect.Metadata):
+        found = found.type
+    kinds = found.types if isinstance(found, inspect.UnionType) else (found,)
+    return any(isinstance(one, inspect.NoneType | inspect.AnyType) for one in kinds)
+
+
 def _coerced(value: Any, kind: Any) -> Any:
-    """Convert a number or boolean that is written as a string where no string is wanted, and an integer that
-    is written as a float."""
-    if not isinstance(value, str | float):
+    """Convert a number or boolean that is written as a string where no string is wanted, an integer that is
+    written as a float, and a boolean that is written as 0 or 1."""
+    if not isinstance(value, str | float | int):
         return value
     found = _described_type(kind)
+    if isinstance(value, int):
+        return bool(value) if isinstance(found, inspect.BoolType) and value in (0, 1) else value
     if isinstance(value, float):
         return int(value) if isinstance(found, inspect.IntType) and value.is_integer() else value
     if isinstance(found, inspect.BoolType):

@@ -71,6 +71,9 @@ Effect = Literal["read", "write", "command", "network", "tool"]
 """`tool` is the effect of an MCP server's tool, of which nothing is known."""
 
 
+Reading = Callable[[Any, Mapping[str, Any]], Mapping[str, Any]]
+
+
 @dataclass(frozen=True, slots=True)
 class Spellings:
     """Other agents' spellings of a tool's arguments.
@@ -78,6 +81,8 @@ class Spellings:
     `names` maps a spelling to the argument. `implied` are arguments that the tool's name implies. `ignored`
     arguments have no effect here. `instead` maps an argument without a counterpart to advice on what to
     pass; such an argument is also ignored while it is false or null, or equals its value in `expected`.
+    `read` maps an argument without a counterpart to a function of its value and the other arguments by their
+    own names, which returns the arguments that it means; none where the value makes no sense.
     """
 
     names: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -85,6 +90,7 @@ class Spellings:
     ignored: frozenset[str] = frozenset()
     instead: Mapping[str, str] = field(default_factory=dict[str, str])
     expected: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    read: Mapping[str, "Reading"] = field(default_factory=dict[str, "Reading"])
 
     def over(self, general: "Spellings") -> "Spellings":
         """Merge both; this one wins."""
@@ -94,6 +100,7 @@ class Spellings:
             general.ignored | self.ignored,
             {**general.instead, **self.instead},
             {**general.expected, **self.expected},
+            {**general.read, **self.read},
         )
 
     def ignores(self, argument: str, value: Any) -> bool:

@@ -29,7 +29,12 @@ _LONGEST_LINE_SHOWN = 120
 
 _TEXT_SPELLINGS = {f"{which}_{what}": which for which in ("old", "new") for what in ("string", "str", "text")}
 _OTHER_EDITOR = Spellings(
-    instead={"command": "view is read here, create is write, str_replace and insert are edit"},
+    instead={
+        "command": "view is read here, create is write, str_replace and insert are edit",
+        **dict.fromkeys(
+            ("insert_line", "insert_text"), "old is the line, new is that line and the inserted text"
+        ),
+    },
     expected={"command": "str_replace"},
 )
 """Anthropic's text editor: one tool for several operations, selected by `command`."""

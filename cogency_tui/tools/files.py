@@ -3,8 +3,9 @@
 Invariant: a result states whatever it leaves out, and how to get it.
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 
@@ -23,13 +24,13 @@ from cogency_tui.tools.base import (
     ToolKind,
     Touch,
 )
-from cogency_tui.tools.directory_tree import render
+from cogency_tui.tools.directory_tree import TreeText, render
 from cogency_tui.tools.shell.files_outside_project import is_own_temporary, is_public
 from cogency_tui.tools.worker_threads import in_thread
 from cogency_tui.workspace import diff
 from cogency_tui.workspace.images import is_image
 from cogency_tui.workspace.paths import Location
-from cogency_tui.workspace.protected_names import unusual
+from cogency_tui.workspace.protected_names import shown, unusual
 from cogency_tui.workspace.text_files import Text, decode, lines_of
 
 DEFAULT_LINES = 2000
@@ -44,6 +45,24 @@ FILE_SPELLINGS: dict[str, str] = dict.fromkeys(
 _DIRECTORY_SPELLINGS: dict[str, str] = dict.fromkeys(
     ("directory", "dir", "dir_path", "directory_path", "target_directory", "file_path"), "path"
 )
+
+
+def _range_read(value: Any, _given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Read `view_range`: the first line and the last one, -1 for that of the file."""
+    match value:
+        case [int(first), -1] if first >= 1:
+            return {"start": first}
+        case [int(first), int(last)] if 1 <= first <= last:
+            return {"start": first, "lines": last - first + 1}
+        case _:
+            return {}
+
+
+def _end_read(value: Any, given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Read `end_line`: the last line."""
+    first, last = given.get("start", 1), int(value) if str(value).isdecimal() else 0
+    first = int(first) if str(first).isdecimal() else 0
+    return {"lines": last - first + 1} if 1 <= first <= last else {}
 
 
 class ReadArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -66,6 +85,7 @@ class Read:
     aliases = Aliases(
         Spellings(
             {**FILE_SPELLINGS, "offset": "start", "start_line": "start", "limit": "lines"},
+            read={"view_range": _range_read, "end_line": _end_read},
             instead={
                 "end_line": "use lines for the number of lines",
                 "view_range": "use start for the first line, lines for the number of lines",
@@ -160,9 +180,28 @@ class List:
 
     async def run(self, args: ListArgs, context: ToolContext) -> Outcome:
         location = await in_thread(context.locate, args.path)
-        listing = await in_thread(render, context.workspace, location, args.pattern, args.depth)
+        listing = await in_thread(_tree, args, location, context)
         count = listing.files + listing.directories
         return Outcome(f"{count:,} entr{'y' if count == 1 else 'ies'}", listing.text)
+
+
+def _refuse_misplaced(path: str, location: Location, context: ToolContext) -> None:
+    """Refuse an absolute path at which there is nothing, if the project has a file of this name."""
+    inside = path.lstrip("/")
+    if location.inside or ".." in inside or location.path.exists():
+        return
+    if not (context.workspace.root / inside).exists():
+        return
+    raise WorkspaceError(f"{location.relative}: there is no such file.", f"Did you mean {shown(inside)}?")
+
+
+def _tree(args: ListArgs, location: Location, context: ToolContext) -> TreeText:
+    try:
+        return render(context.workspace, location, args.pattern, args.depth)
+    except WorkspaceError:
+        if location.path.is_file():
+            raise WorkspaceError(f"{location.relative} is a file, not a directory.", "Use read.") from None
+        raise
 
 
 def read_intent(path: str, verb: str, context: ToolContext) -> Intent:
@@ -172,6 +211,7 @@ def read_intent(path: str, verb: str, context: ToolContext) -> Intent:
         WorkspaceError: it may not be read.
     """
     location = context.locate(path)
+    _refuse_misplaced(path, location, context)
     guard = unusual(str(location.path))
     public = is_public(location.path, "ls" if verb == "List" else "")
     temporary = not location.inside and is_own_temporary(location.path, context.workspace.root)

@@ -10,7 +10,6 @@ import msgspec
 
 from cogency_tui.errors import ToolError
 from cogency_tui.tools.base import (
-    PLAIN,
     Aliases,
     Intent,
     Outcome,
@@ -29,6 +28,11 @@ from cogency_tui.workspace.text_search import Found, escaped
 _LONGEST_EXPRESSION = 10_000
 _SHOWN = 200
 
+_IN_GREP = {
+    **dict.fromkeys(("-i", "ignore_case", "case_insensitive"), "begin content with (?i)"),
+    **dict.fromkeys(("-A", "-B"), "use context for lines before and after"),
+}
+_NO_EXCLUDE = "ignored files are left out already; narrow the search with path or pattern"
 _GREP = Spellings(
     {
         **dict.fromkeys(("pattern", "query", "regex", "search_pattern"), "content"),
@@ -37,8 +41,6 @@ _GREP = Spellings(
     },
     ignored=frozenset({"-n", "output_mode", "head_limit"}),
     instead={
-        **dict.fromkeys(("-i", "ignore_case", "case_insensitive"), "begin content with (?i)"),
-        **dict.fromkeys(("-A", "-B"), "use context for lines before and after"),
         "type": 'use include, e.g. "*.py"',
     },
 )
@@ -68,12 +70,21 @@ class Find:
     )
     args = FindArgs
     aliases = Aliases(
-        Spellings(dict.fromkeys(("directory", "dir", "dir_path", "target_directory"), "path")),
+        Spellings(
+            {
+                **dict.fromkeys(("directory", "dir", "dir_path", "target_directory"), "path"),
+                **dict.fromkeys(("query", "regex"), "content"),
+            },
+            instead={
+                **_IN_GREP,
+                **dict.fromkeys(("exclude", "exclude_pattern", "ignore"), _NO_EXCLUDE),
+            },
+        ),
         {
             **dict.fromkeys(("grep", "grep_search", "search_file_content", "ripgrep", "rg"), _GREP),
             "search_files": Spellings({"regex": "content", "file_pattern": "pattern"}),
             **dict.fromkeys(("glob", "glob_file_search"), Spellings({"glob_pattern": "pattern"})),
-            **dict.fromkeys(("file_search", "find_files"), PLAIN),
+            **dict.fromkeys(("file_search", "find_files"), Spellings({"query": "pattern"})),
         },
     )
 

@@ -65,6 +65,7 @@ COMMANDS = (
     ),
     SlashCommand("rename", "Rename this conversation", "rename", takes="[TITLE]"),
     SlashCommand("export", "Export this conversation", "export", takes="[md|html|jsonl] [FILE]"),
+    SlashCommand("image", "Attach an image: a file, or the clipboard", "image", takes="[PATH]"),
     SlashCommand("copy", "Copy the last answer", "copy_last_answer"),
     SlashCommand("model", "Choose a model", "choose_model", takes="[PROVIDER[/MODEL]]", group="Model"),
     SlashCommand("mode", "Session mode", "set_mode", lambda: MODES, group="Model"),

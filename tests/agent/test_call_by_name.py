@@ -16,7 +16,7 @@ from cogency_tui.agent.recall.recall import Recall
 from cogency_tui.agent.relic_tool import Relic
 from cogency_tui.config.schema import AgentSettings, Permissions, ProviderSettings, Settings
 from cogency_tui.errors import NetworkError, ToolError
-from cogency_tui.providers.base import Provider
+from cogency_tui.providers.base import CutOff, Provider, TextDelta, Usage
 from cogency_tui.providers.configured_providers import host_of
 from cogency_tui.store.store import Store
 from cogency_tui.tools.base import Outcome, ToolContext
@@ -263,3 +263,10 @@ async def test_an_answer_without_end_is_stopped(bench: Bench) -> None:
     assert payload["content"] == "y" * ANSWER_LIMIT
     assert payload["outcome"] == "scripted-1 answered in 200,000 characters (cut there)"
     assert not model.hanging.is_set()
+
+
+async def test_an_answer_that_reached_the_output_limit_is_marked(bench: Bench) -> None:
+    call = block(named("llm", "default", prompt="x"))
+    model = ScriptedProvider(call, [TextDelta("Half"), Usage(1, 1), CutOff()], "Ok.")
+    payload = await payload_of(bench.agent(llm=model))
+    assert payload["outcome"] == "scripted-1 answered in 4 characters (cut there)"

@@ -91,7 +91,9 @@ def test_no_mode_is_advised_where_none_would_help(run: Run, tmp_path: Path) -> N
     done = run("run", f"run `cat {tmp_path}/notes.txt`", "--permissions", "auto", "--json")
     [line] = [line for line in done.stderr.splitlines() if line.startswith("Not allowed: ")]
     assert "is outside the project" in line
-    assert line.endswith("No permission mode allows it without asking: run it in a terminal to approve it.")
+    assert line.endswith(
+        "No permission mode allows it without asking: start cogency-tui without run to approve it."
+    )
     assert "--permissions" not in line
 
 
@@ -119,6 +121,20 @@ async def test_an_error_that_the_turn_goes_on_after_is_no_failure(run: Run, tmp_
         done = await _run_at(run, tmp_path, peer, "--json")
     assert [event["type"] for event in events(done.stdout)].count("error") == 1
     assert done.returncode == 0
+
+
+async def test_a_malformed_call_is_reported_once(run: Run, tmp_path: Path) -> None:
+    async with ChatPeer(["<execute>[{]</execute>", "Done."]) as peer:
+        done = await _run_at(run, tmp_path, peer)
+    assert done.stderr.count("Invalid JSON in call 1") == 1
+
+
+async def test_a_shortened_outcome_ends_the_error_with_one_mark(run: Run, tmp_path: Path) -> None:
+    failing = f'<execute>\n[{{"name": "read", "args": {{"file": "{"n" * 200}"}}}}]\n</execute>'
+    async with ChatPeer([failing] * 3) as peer:
+        done = await _run_at(run, tmp_path, peer, "--json")
+    *_, problem, _end = events(done.stdout)
+    assert problem["payload"]["error"].endswith("n…")
 
 
 def test_the_answer_is_on_stdout_and_talk_on_stderr(run: Run) -> None:

@@ -91,8 +91,8 @@ def test_interleaved_pieces_belong_to_their_calls() -> None:
     [
         ('{"file": "a",}', "Invalid JSON in the arguments of read at line 1, column 14"),
         ('{"file": "a"', "The arguments of read end too early"),
-        ('{"file": "a"}}', "The arguments of read are followed by other text"),
-        ('{"file": "a"}, "x": 1', "The arguments of read are followed by other text"),
+        ('{"file": "a"}}', "There is text after the arguments of read"),
+        ('{"file": "a"}, "x": 1', "There is text after the arguments of read"),
         ('["a"]', "The arguments of read are a list, not an object"),
         ('"a.py"', "The arguments of read are a string, not an object"),
         ("read a.py", "Invalid JSON in the arguments of read"),

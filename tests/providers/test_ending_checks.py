@@ -8,10 +8,10 @@ from cogency_tui.errors import (
     BadRequestError,
     EmptyAnswerError,
     ProviderError,
-    ProviderProtocolError,
     SessionLostError,
 )
 from cogency_tui.protocol.messages import Message
+from cogency_tui.providers.base import CutOff
 from cogency_tui.providers.ending_checks import check_ending, check_memory
 from cogency_tui.providers.endpoint import Endpoint
 from cogency_tui.providers.wire_protocol import Finish
@@ -20,9 +20,9 @@ from tests.cases import cases
 ENDPOINT = Endpoint("openai", "https://api.example/v1", "m")
 
 
-@cases("finish", ["", "stop", "length", "other"])
-def test_an_answer_with_text_ends_well(finish: Finish) -> None:
-    check_ending(ENDPOINT, finish, wrote=True)
+@cases(("finish", "cut"), [("", False), ("stop", False), ("length", True), ("other", False)])
+def test_an_answer_with_text_ends_well_or_is_cut_off(finish: Finish, cut: bool) -> None:
+    assert list(check_ending(ENDPOINT, finish, wrote=True)) == [CutOff()] * cut
 
 
 @cases(
@@ -30,14 +30,14 @@ def test_an_answer_with_text_ends_well(finish: Finish) -> None:
     [
         ("filter", True, BadRequestError, "filter of openai"),
         ("filter", False, BadRequestError, "filter of openai"),
-        ("length", False, ProviderProtocolError, "reached its output token limit"),
+        ("length", False, EmptyAnswerError, "reached its output token limit"),
         ("stop", False, EmptyAnswerError, "empty response"),
         ("", False, EmptyAnswerError, "empty response"),
     ],
 )
 def test_other_ends_are_reported(finish: Finish, wrote: bool, kind: type[ProviderError], words: str) -> None:
     with pytest.raises(kind, match=words) as caught:
-        check_ending(ENDPOINT, finish, wrote=wrote)
+        list(check_ending(ENDPOINT, finish, wrote=wrote))
     assert caught.value.hint
 
 
@@ -66,6 +66,8 @@ def test_a_session_that_remembers_more_than_the_store_is_given_up(
 
 
 def test_a_model_that_only_reasoned_is_for_the_agent_to_deal_with() -> None:
-    check_ending(ENDPOINT, "stop", wrote=False, reasoned=True)
-    with pytest.raises(ProviderProtocolError, match="reached its output token limit"):
-        check_ending(ENDPOINT, "length", wrote=False, reasoned=True)
+    assert not list(check_ending(ENDPOINT, "stop", wrote=False, reasoned=True))
+    ending = check_ending(ENDPOINT, "length", wrote=False, reasoned=True)
+    assert next(ending) == CutOff()
+    with pytest.raises(EmptyAnswerError, match="reached its output token limit"):
+        next(ending)

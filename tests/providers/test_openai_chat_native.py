@@ -553,9 +553,9 @@ def test_a_name_that_comes_after_the_arguments_is_that_of_the_call() -> None:
     assert read([{"tool_calls": [each]} for each in deltas]) == [CallDelta(0, "c", "read", '{"file": "a"}')]
 
 
-def test_a_call_that_is_never_named_has_a_name_all_the_same() -> None:
+def test_a_call_that_is_never_named_stays_without_a_name() -> None:
     piece = {"index": 0, "id": "c", "function": {"arguments": "{}"}}
-    assert joined(read([{"tool_calls": [piece]}])) == [("c", "unnamed", "{}")]
+    assert read([{"tool_calls": [piece]}]) == [CallDelta(0, "c", "", "{}")]
 
 
 def test_characters_that_are_split_between_pieces_are_whole() -> None:

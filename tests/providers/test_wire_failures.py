@@ -168,10 +168,10 @@ REPORTED: list[tuple[Vendor, Fault, type[ProviderError], str]] = [
             (Fault(body='{"choices": []}'), ProviderProtocolError, "non-streaming response"),
             (Fault(frame="{not json", after=vendor.opening), ProviderProtocolError, "{not json"),
             (Fault(deltas=[]), EmptyAnswerError, "empty response"),
-            (Fault(deltas=[], finish=vendor.limit), ProviderProtocolError, "reached its output token limit"),
+            (Fault(deltas=[], finish=vendor.limit), EmptyAnswerError, "reached its output token limit"),
             (
                 Fault(deltas=[], finish=vendor.limit, reasoning="hm"),
-                ProviderProtocolError,
+                EmptyAnswerError,
                 "reached its output token limit",
             ),
             (Fault(deltas=[], finish=vendor.filtered), BadRequestError, f"content filter of {vendor.name}"),

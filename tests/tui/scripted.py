@@ -5,6 +5,7 @@ import json
 from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
 from copy import copy
 from dataclasses import dataclass, field
+from hashlib import sha256
 from itertools import count
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -19,11 +20,13 @@ from cogency_tui.agent.review.model import ChangedLines, Overview, TurnLines
 from cogency_tui.agent.subagent_progress import progress_payload
 from cogency_tui.config.layers import Configured, configure
 from cogency_tui.config.schema import DialectChoice, EffortChoice, Mode, Permissions, Settings
-from cogency_tui.protocol.events import CallState, ErrorPayload, Event, Measure, StepState
+from cogency_tui.errors import StoreError
+from cogency_tui.protocol.events import CallState, ErrorPayload, Event, Image, Measure, StepState
 from cogency_tui.protocol.events import Step as StepFields
 from cogency_tui.providers.models import ModelFacts
 from cogency_tui.store.store import StoredConversation
 from cogency_tui.workspace.diff import LineCounts
+from cogency_tui.workspace.images import sendable
 from cogency_tui.workspace.paths import Workspace
 
 EPOCH = 1_790_000_000.0
@@ -35,8 +38,17 @@ Inner: TypeAlias = tuple[str, str, StepState, str]
 """A call within a call: the tool, the subject, the state, and the outcome."""
 
 
-def user(text: str, at: float = 0.0) -> Event:
-    return {"type": "user", "timestamp": EPOCH + at, "content": text}
+def user(text: str, at: float = 0.0, *, images: Sequence[Image] = ()) -> Event:
+    event: Event = {"type": "user", "timestamp": EPOCH + at, "content": text}
+    if images:
+        event["images"] = [*images]
+    return event
+
+
+def image(name: str = "shot.png", width: int = 1200, height: int = 800, size: int = 34_200) -> Image:
+    """An image whose content is nowhere."""
+    digest = sha256(f"{name}{width}{height}".encode()).hexdigest()
+    return Image(name=name, digest=digest, media_type="image/png", width=width, height=height, size=size)
 
 
 def user_command(
@@ -123,9 +135,12 @@ def result(
     state: CallState | None = None,
     duration: float = 0.012,
     at: float = 0.0,
+    images: Sequence[Image] = (),
 ) -> Event:
     state = state or ("failed" if error else "done")
     payload: Any = {"outcome": outcome, "content": content, "error": state != "done", "state": state}
+    if images:
+        payload["images"] = [*images]
     timestamp = EPOCH + at
     return {
         "type": "result",
@@ -276,10 +291,17 @@ class ScriptedAgent:
         self.past = ScriptedStore()
         self.sandbox = "not sandboxed: switched off"
         self.asked: list[str] = []
+        self.steered: list[str] = []
+        """The messages that were offered to running answers."""
+        self.attached: list[list[Image]] = []
+        """The images of each message."""
+        self.contents: dict[str, bytes] = {}
+        """Those of images, by digest."""
         self.answers: list[Any] = []
         self.closed = False
         self.profile = NoProfile()
         self.background: Any = None
+        self.expires: float | None = None
         self.recall = Recall(self.store, str(project))  # pyright: ignore[reportArgumentType]
         self.project_settings = ProjectSettings(
             Trust(project.with_name("trusted.toml")),
@@ -291,6 +313,9 @@ class ScriptedAgent:
         """Scripts wait for it with `paused`."""
         self._scripts = list(scripts)
         self._interrupted = asyncio.Event()
+
+    def session_expires(self, conversation_id: str | None) -> float | None:
+        return self.expires
 
     def allows_edits(self, conversation_id: str | None, *, in_turn: bool) -> bool:
         return False
@@ -347,10 +372,31 @@ class ScriptedAgent:
     async def leave(self, conversation_id: str | None) -> None:
         self._interrupted.set()
 
+    def steer(self, conversation_id: str, query: str) -> None:
+        self.steered.append(query)
+
     async def retry_turn(
         self, queue: EventQueue, *, conversation_id: str, message_waits: Callable[[], bool] = lambda: False
     ) -> None:
         await self._run("", queue, message_waits)
+
+    async def add_image(self, content: bytes, name: str) -> Image:
+        found = sendable(content, name)
+        digest = sha256(found.content).hexdigest()
+        self.contents[digest] = found.content
+        return {
+            "name": name,
+            "digest": digest,
+            "media_type": found.media_type,
+            "width": found.width,
+            "height": found.height,
+            "size": len(found.content),
+        }
+
+    async def image_content(self, image: Image) -> bytes:
+        if image["digest"] not in self.contents:
+            raise StoreError("Stored file content is missing.", "It cannot be restored.")
+        return self.contents[image["digest"]]
 
     async def run_turn(
         self,
@@ -359,9 +405,11 @@ class ScriptedAgent:
         *,
         conversation_id: str,
         typed: str = "",
+        images: Sequence[Image] = (),
         message_waits: Callable[[], bool] = lambda: False,
     ) -> None:
-        queue.put(user(query))
+        self.attached.append([*images])
+        queue.put(user(query, images=images))
         await self._run(query, queue, message_waits)
 
     async def _run(self, query: str, queue: EventQueue, message_waits: Callable[[], bool]) -> None:

@@ -14,6 +14,7 @@ EARLY = {
     "agent.edits": "startup_recovery",
     "cli": "main options standard_streams",
     "config": "config_file layers mcp schema themes toml_reader workflows",
+    "protocol": "image",
     "providers": "base configured_providers efforts models presets token_counting",
     "providers.offline": "provider",
     "redaction": "issuers randomness secret_spans",

@@ -38,6 +38,7 @@ from cogency_tui.errors import DeclinedError, ModeError, RefusedError, ToolError
 from cogency_tui.protocol.taint_sources import Sources
 from cogency_tui.tools.base import Effect, Intent
 from cogency_tui.tools.loss import Loss, describe_losses
+from cogency_tui.tools.shell.named_paths import UNSURE, UNSURE_READING
 from cogency_tui.tools.worker_threads import completed, in_thread
 from cogency_tui.workspace.diff import LineCounts
 
@@ -57,21 +58,29 @@ _MAY_REACH = "it can run anything, including network access"
 _POSSIBLE = "what could have brought untrusted content"
 """Represents all possible sources in those of a grant: one more of them is no reason to ask again."""
 
-_ALLOWED: dict[Permissions, str] = {
-    "plan": "reading and searching inside the project, and describing your plan",
-    "ask": "reading and searching inside the project",
-    "edits": "reading, searching and changing files inside the project",
-    "auto": "everything else inside the project",
+_ALLOWED: dict[Permissions, Sequence[str]] = {
+    "plan": ("reading and searching inside the project", "describing your plan"),
+    "ask": ("reading and searching inside the project",),
+    "edits": ("reading, searching and changing files inside the project",),
+    "auto": ("everything else inside the project",),
 }
 """The calls that each mode allows without a question, in the words of a refusal."""
 
 _ALLOWED_LOCAL = "anything inside the project without network access"
-_ALLOWED_COMMANDS = ", plain commands that do only that (cat, ls, git status)"
-_ALLOWED_OUT = ", and curl to a server that you started"
-_ALLOWED_TRANSFERS = ", and git push, pull and fetch with remotes that were configured before you began"
+_ALLOWED_COMMANDS = "plain commands that do only that (cat, ls, git status)"
+_ALLOWED_OUT = "curl to a server that you started"
+_ALLOWED_TRANSFERS = "git push, pull or fetch with remotes that were configured before you began"
 """The calls that `auto` allows once untrusted content may have been read."""
+_ALLOWED_TEMPORARY = "shell commands with files of their own in /tmp"
+"""The calls outside the project that `auto` allows."""
 
-_ALLOWED_TAINTED = _ALLOWED["edits"] + _ALLOWED_COMMANDS + _ALLOWED_OUT
+_CURES = {
+    UNSURE: "Name the place in the command.",
+    UNSURE_READING: "Name the files in the command.",
+}
+"""Instructions for the model after a refusal for a reason that it can remove."""
+
+_ALLOWED_TAINTED = (*_ALLOWED["edits"], _ALLOWED_COMMANDS, _ALLOWED_OUT)
 """Those that it allows once it has been read, where no sandbox confines commands."""
 
 
@@ -450,7 +459,7 @@ class Gate:
         if self._announced or not self.is_wary() or self.can_ask or self._mode() != "auto":
             return ""
         self._announced = True
-        self._explained = _ALLOWED_TAINTED
+        self._explained = _in_words(_ALLOWED_TAINTED)
         return _LIMITS.format(_read(list(self._state.sources)), self._explained)
 
     def expects_question(self, effect: Effect) -> bool:
@@ -663,17 +672,22 @@ class Gate:
 
     def _refusal(self, why: str, intent: Intent) -> str:
         """The text of a refusal for the model, with what the mode allows instead."""
-        allowed = _ALLOWED[self._mode()]
-        if self._mode() == "auto" and self.read:
-            allowed = _ALLOWED_TAINTED
-            if not (self._state.sources and _could_reach(intent)):
-                allowed = _ALLOWED_LOCAL + _ALLOWED_OUT
-                allowed += "" if self._state.sources else _ALLOWED_TRANSFERS
-        message = f"Not allowed: {why}."
+        message = " ".join([f"Not allowed: {why}.", *(cure for each, cure in _CURES.items() if each in why)])
+        allowed = _in_words(self._allowed(intent))
         if allowed != self._explained:
             message += f" Allowed instead: {allowed}."
             self._explained = allowed
         return message
+
+    def _allowed(self, intent: Intent) -> Sequence[str]:
+        """What the mode allows instead of a call."""
+        mode, sources = self._mode(), self._state.sources
+        temporary = [_ALLOWED_TEMPORARY] if mode == "auto" and intent.outside else []
+        if mode != "auto" or not self.read:
+            return [*_ALLOWED[mode], *temporary]
+        if sources and _could_reach(intent):
+            return [*_ALLOWED_TAINTED, *temporary]
+        return [_ALLOWED_LOCAL, _ALLOWED_OUT, *temporary, *([] if sources else [_ALLOWED_TRANSFERS])]
 
     def _enough(self, intent: Intent) -> Permissions | None:
         """The narrowest mode that lets a call pass, out of those that this gate can have."""
@@ -729,6 +743,9 @@ class Gate:
             if known is None or not (source in known or intent.source in (source, through))
         ]
         if known is not None and _POSSIBLE in known:
+            possible = []
+        if intent.outside and not intent.goes_to and known is None:
+            # The place alone decides.
             possible = []
         if known is not None and not (reaches and (news or possible)):
             return None
@@ -853,6 +870,11 @@ def _way_out(intent: Intent) -> str:
     return f"it accesses the network with {intent.goes_to}" if intent.goes_to else _MAY_REACH
 
 
+def _in_words(allowed: Sequence[str]) -> str:
+    *others, last = allowed
+    return f"{', '.join(others)}, and {last}" if others else last
+
+
 def _read(sources: list[str]) -> str:
     return f"this conversation has read text from {_listed(sources)}"
 
@@ -864,4 +886,6 @@ def _may_have_read(possible: list[str]) -> str:
 def _listed(sources: list[str]) -> str:
     named = sources[-_NAMED:]
     rest = len(sources) - len(named)
-    return " and ".join(named) + (f" and {rest:,} more" if rest else "")
+    if not rest:
+        return " and ".join(named)
+    return f"{', '.join(named)} and {rest:,} more"

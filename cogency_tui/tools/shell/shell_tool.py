@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 
@@ -60,7 +60,13 @@ LONGEST_VALUE = 8 << 20
 
 _OF_GIT = programs_with("of-git")
 
+_MORE_TIME = "[raise timeout, or use background=true]"
 _IN_SANDBOX = "[it ran in a sandbox: no network, write access only to the project and /tmp]"
+
+
+def _milliseconds_read(value: Any, _given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Read `timeout_ms`; each second that has begun counts."""
+    return {"timeout": -(-int(value) // 1000)} if str(value).isdecimal() else {}
 
 
 class ShellArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -98,6 +104,7 @@ class Shell:
                 "is_background": "background",
                 **dict.fromkeys(("workdir", "working_directory", "directory"), "cwd"),
             },
+            read={"timeout_ms": _milliseconds_read},
             instead={
                 "restart": "each command has its own shell",
                 "timeout_ms": "timeout is in seconds",
@@ -317,6 +324,8 @@ def _outcome(ended: Ended, timeout: int, output: str, notes: Sequence[str], *, s
     status = f"timed out after {timeout} s and was stopped" if ended.timed_out else ended.described
     failed = ended.timed_out or ended.status != 0
     lines = [status, output.rstrip("\n") or "(no output)", *notes]
+    if ended.timed_out:
+        lines.append(_MORE_TIME)
     if failed and sandboxed:
         lines.append(_IN_SANDBOX)
     return Outcome(status, "\n".join(lines), failed=failed)

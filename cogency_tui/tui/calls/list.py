@@ -70,6 +70,7 @@ class CallList(SelectList[Row]):
         Binding("F", "failures", "Failures", id="calls.failures", tooltip="Show only failed calls, or all"),
         # The pane offers it at the calls that it is for.
         Binding("A", "agent", "Sub-agent", show=False, id="calls.agent", tooltip="Show the call's sub-agent"),
+        Binding("o", "images", "View image", show=False, id="calls.images", tooltip="View the call's images"),
         Binding("x", "stop", "Stop", id="calls.stop", tooltip="Stop the background command"),
         Binding("y", "copy", "Copy", id="calls.copy", tooltip="Copy the call's output"),
     ]
@@ -82,7 +83,7 @@ class CallList(SelectList[Row]):
             super().__init__()
 
     class Asked(Message):
-        """The user requests `locate`, `filter`, `failures`, `agent`, `stop` or `copy`."""
+        """The user requests `locate`, `filter`, `failures`, `agent`, `images`, `stop` or `copy`."""
 
         def __init__(self, what: str) -> None:
             self.what = what
@@ -111,6 +112,8 @@ class CallList(SelectList[Row]):
             return self.command is not None and self.command.state == "running"
         if action in ("locate", "agent"):
             return self.call is not None
+        if action == "images":
+            return self.call is not None and bool(self.call.images)
         return super().check_action(action, parameters)
 
     @property
@@ -176,6 +179,9 @@ class CallList(SelectList[Row]):
 
     def action_agent(self) -> None:
         self.post_message(self.Asked("agent"))
+
+    def action_images(self) -> None:
+        self.post_message(self.Asked("images"))
 
     def action_stop(self) -> None:
         self.post_message(self.Asked("stop"))

@@ -7,6 +7,7 @@ from rich.segment import Segment
 from textual.app import ComposeResult
 from textual.message import Message
 
+from cogency_tui.protocol.image import Image
 from cogency_tui.tui.calls.detail import CallDetail, DetailHead
 from cogency_tui.tui.calls.list import CallList
 from cogency_tui.tui.calls.rows import BackgroundCommand, CallFilter
@@ -64,6 +65,13 @@ class ToolCalls(Surface):
 
         def __init__(self, call: str) -> None:
             self.call = call
+            super().__init__()
+
+    class ImagesRequested(Message):
+        """Requests to view these images."""
+
+        def __init__(self, images: Sequence[Image]) -> None:
+            self.images = images
             super().__init__()
 
     class StopAsked(Message):
@@ -151,6 +159,8 @@ class ToolCalls(Surface):
                 self.post_message(self.Located(rows.key))
             case "agent" if rows.call and rows.call.is_delegated:
                 self.post_message(self.AgentRequested(rows.call.id))
+            case "images" if rows.call:
+                self.post_message(self.ImagesRequested(rows.call.images))
             case "stop" if (command := rows.command) and command.state == "running":
                 self.post_message(self.StopAsked(command))
             case "copy":
@@ -228,6 +238,7 @@ class ToolCalls(Surface):
             hints = [("x", "stop")] if command and command.state == "running" else []
             hints += [] if command else [("enter", "show")]
             hints += [("A", "sub-agent")] if rows.call and rows.call.is_delegated else []
+            hints += [("o", "view image")] if rows.call and rows.call.images else []
             hints += [("y", "copy"), ("/", "filter"), ("F", "failures")]
         self.query_one(Hints).offer(hints)
 

@@ -18,11 +18,12 @@ from cogency_tui.tui.conversation.pane import ConversationPane
 from cogency_tui.tui.conversation.view import Conversation
 from cogency_tui.tui.display_protocol import Display
 from cogency_tui.tui.kit.typed_app import app_of
+from cogency_tui.tui.paste_chips import as_written
 from cogency_tui.tui.prompt.prompt import Prompt
 from cogency_tui.tui.terminal.title_and_notifications import State
 from cogency_tui.tui.transcript.document import prepare
 from cogency_tui.tui.transcript.unit_text import answers_of_turn
-from cogency_tui.tui.transcript.units import Transcript, UserMessage
+from cogency_tui.tui.transcript.units import Transcript, Unit, UserMessage
 from cogency_tui.tui.undo.outcome import describe_undo
 
 if TYPE_CHECKING:
@@ -208,14 +209,15 @@ class ConversationCommands(FeatureCommands):
         except CogencyError as exc:
             self.complain(exc)
             return
-        self.enter_fork(fork, message.text if isinstance(message, UserMessage) else "", report)
+        self.enter_fork(fork, message, report)
 
-    def enter_fork(self, fork: Fork | None, text: str = "", report: str = "") -> None:
-        """Open a fork (a new conversation if None) with `text` in the prompt, for editing."""
+    def enter_fork(self, fork: Fork | None, unit: Unit | None = None, report: str = "") -> None:
+        """Open a fork (a new conversation if None); a message of the user is in the prompt, for editing."""
+        unsent = [as_written(unit.text, unit.images)] if isinstance(unit, UserMessage) and unit.text else []
 
         def shown(screen: Screen[Any]) -> None:
             prompt = screen.query_one(Prompt)
-            prompt.restore_unsent([Written(text)] if text else [])
+            prompt.restore_unsent(unsent)
             prompt.focus()
             own = fork.report if fork else "Forked before the first message. The original is unchanged."
             screen.notify(report or own, markup=False)
@@ -327,11 +329,9 @@ class ConversationCommands(FeatureCommands):
         """Show a past conversation, and send `prompt` in it; call `then` when it is shown."""
 
         async def reopen() -> None:
-            before, notice = self._bridge.conversation_id, ""
+            before = self._bridge.conversation_id
             try:
                 transcript, total = await self._bridge.reopen(conversation_id)
-                if conversation_id != before:
-                    notice = await self._bridge.agent.resume_choices(conversation_id)
                 imported = await self._bridge.is_imported()
                 await prepare()
             except CogencyError as exc:
@@ -344,7 +344,7 @@ class ConversationCommands(FeatureCommands):
             self._moved()
             if imported:
                 self.say("This conversation was imported. Its edits need your approval.")
-            if notice:
+            if notice := self._bridge.take_notice():
                 self.warn(notice)
             if then is not None:
                 then(self._screen)

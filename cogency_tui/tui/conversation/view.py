@@ -1,7 +1,7 @@
 """The view of the conversation pane: a transcript with a cursor, selected lines and a search, and the keys
 for them."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from time import time
 from typing import ClassVar
 
@@ -10,6 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.selection import Selection
 
+from cogency_tui.protocol.image import Image
 from cogency_tui.tui.conversation.welcome import PICK
 from cogency_tui.tui.kit.bar import ButtonBar
 from cogency_tui.tui.kit.lines import Line
@@ -84,7 +85,7 @@ class Conversation(TranscriptView):
             show=True,
         ),
         _key("R", "retry", "Retry", "retry", "Retry the turn that failed", show=True),
-        _key("o", "links", "Links", "links", "Open a link in the block"),
+        _key("o", "links", "Open", "links", "View the images of the block, or open a link in it"),
         _key("left_square_bracket", "block(-1)", "Previous block", "previous"),
         _key("right_square_bracket", "block(1)", "Next block", "next"),
         _key(
@@ -158,6 +159,13 @@ class Conversation(TranscriptView):
 
     class RetryRequested(Message):
         """The user asks to retry the turn that failed."""
+
+    class ImagesRequested(Message):
+        """The user asks to view these images."""
+
+        def __init__(self, images: Sequence[Image]) -> None:
+            self.images = images
+            super().__init__()
 
     class LinksRequested(Message):
         """The user asks to open one of these addresses."""
@@ -371,12 +379,15 @@ class Conversation(TranscriptView):
         self.post_message(self.RetryRequested())
 
     def action_links(self) -> None:
-        """Request the list of the block's addresses, to open one."""
+        """Request the images of the block; without any, the list of its addresses, to open one."""
+        if images := self._images():
+            self.post_message(self.ImagesRequested(images))
+            return
         addresses = links_in(self._block_text())
         if addresses:
             self.post_message(self.LinksRequested(addresses))
         else:
-            self.notify("No links here.", markup=False)
+            self.notify("No images or links here.", markup=False)
 
     def action_find(self) -> None:
         """Request the find field."""
@@ -467,6 +478,13 @@ class Conversation(TranscriptView):
         cursor = self.cursor.place
         shown = self.document.shown_in(*cursor) if cursor else ()
         return shown[0] if len(shown) == 1 and is_stored(self.transcript.units[shown[0]]) else None
+
+    def _images(self) -> list[Image]:
+        """The images of the block."""
+        if (cursor := self.cursor.place) is None:
+            return []
+        units = (self.transcript.units[index] for index in self.document.shown_in(*cursor))
+        return [image for unit in units if isinstance(unit, UserMessage | CallUnit) for image in unit.images]
 
     def _block_text(self) -> str:
         """The source of the block."""

@@ -1,12 +1,13 @@
 """Commands defined in files: offered like the built-in ones, and sent as the messages that they define."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from textual.screen import Screen
 
 from cogency_tui.errors import UsageError
+from cogency_tui.protocol.image import Image
 from cogency_tui.store.prompt_text import Written
 from cogency_tui.tui.bridge import Bridge
 from cogency_tui.tui.commands import COMMANDS, SlashCommand, parse_command, with_custom
@@ -49,8 +50,9 @@ class CustomCommands(FeatureCommands):
             await self.read()
             return parse_command(text, self.known)
 
-    def carry_out(self, named: str) -> None:
-        """Send the message of a command; `named` is its name and the text after it."""
+    def carry_out(self, named: str, images: Mapping[str, Image] | None = None) -> None:
+        """Send the message of a command; `named` is its name and the text after it, which may have the chips
+        of these `images`."""
         name, _space, argument = named.partition(" ")
         command = self._bridge.agent.project_settings.now.commands.get(name)
         if command is None:
@@ -58,4 +60,4 @@ class CustomCommands(FeatureCommands):
         elif not argument and command.takes and not command.takes.startswith("["):
             self.warn(f"/{name} takes {command.takes}.")
         else:
-            self._send(Written(command.message(argument), own=False))
+            self._send(Written(command.message(argument), own=False, images=images or {}))

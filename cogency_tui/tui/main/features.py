@@ -22,6 +22,7 @@ from cogency_tui.tui.cost.context_usage import ContextFacts
 from cogency_tui.tui.files.background_updates import FileCommands
 from cogency_tui.tui.files.pane import FilesPane
 from cogency_tui.tui.help.commands import HelpCommands
+from cogency_tui.tui.images.commands import ImageCommands
 from cogency_tui.tui.kit.number_format import when
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.main.custom_commands import CustomCommands
@@ -98,6 +99,7 @@ class Features:
         self.trust = TrustCommands(screen, bridge)
         self.custom = CustomCommands(screen, bridge, screen.send)
         self.profile = ProfileCommands(screen, bridge, display)
+        self.images = ImageCommands(screen, bridge)
         recall = RecallCommands(screen, bridge, self.conversations)
         self.timeline = TimelineCommands(screen, bridge, display, recall.fork, self._restored)
         self.subagents = SubagentCommands(
@@ -127,6 +129,7 @@ class Features:
             ServerCommands(screen, bridge),
             HelpCommands(screen, bridge, lambda: self.custom.known, self._prompt_help),
             self.custom,
+            self.images,
             SettingsCommands(screen, bridge, display),
             StatusCommands(screen, bridge, facts),
         )
@@ -154,6 +157,7 @@ class Features:
             )
             self.display.show(Transcript(), Measure())
             screen.query_one(Prompt).pick_from(self.start)
+            screen.query_one(Prompt).attach_with(self.images.attach)
             screen.query_one(Prompt).use_vim(on=screen.agent.settings.vim)
             # A new input of Textual's takes the terminal's cursor, though it has no focus.
             app_of(screen).cursor_position = screen.query_one(Prompt).cursor_screen_offset

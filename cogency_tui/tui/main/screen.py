@@ -268,7 +268,7 @@ class MainScreen(PartialScreen[None]):
             self._display.follow()
             self._features.drafts.run_command(event.written, hides=event.hides)
             return
-        from cogency_tui.tui.commands import is_command
+        from cogency_tui.tui.commands import CUSTOM, is_command
 
         if not is_command(event.text):
             self.send(event.written)
@@ -278,7 +278,11 @@ class MainScreen(PartialScreen[None]):
         except UsageError as exc:
             self.query_one(PromptBox).complain(exc.advice)
             return
-        self.call_next(self.run_action, command.action(argument))
+        if command.handler == CUSTOM and event.written.images:
+            custom, named = self._features.custom, f"{command.name} {argument}"
+            self.call_next(custom.carry_out, named, event.written.images)
+        else:
+            self.call_next(self.run_action, command.action(argument))
 
     def on_prompt_sent_empty(self) -> None:
         self._features.conversations.retry_turn()
@@ -537,6 +541,16 @@ class MainScreen(PartialScreen[None]):
     async def on_conversation_compaction_requested(self, event: "Conversation.CompactionRequested") -> None:
         await self._features.cost.show_compactions(event.summary)
 
+    def on_conversation_images_requested(self, event: "Conversation.ImagesRequested") -> None:
+        self._features.images.view(event.images)
+
+    def on_tool_calls_images_requested(self, event: "ToolCalls.ImagesRequested") -> None:
+        self._features.images.view(event.images)
+
+    def on_chip_area_image_opened(self, event: Prompt.ImageOpened) -> None:
+        if self._open:
+            self._features.images.view([event.image])
+
     def on_conversation_links_requested(self, event: "Conversation.LinksRequested") -> None:
         self._features.conversations.show_links(event.addresses)
 
@@ -675,6 +689,7 @@ class MainScreen(PartialScreen[None]):
         self._escaped = 0.0
         if self._open:
             self._features.drafts.note_change()
+            self._features.images.note_change()
             self._display.offer_retry()
 
     def on_prompt_noted(self, event: Prompt.Noted) -> None:

@@ -30,6 +30,7 @@ from cogency_tui.tui.kit.number_format import plural
 from cogency_tui.tui.kit.pane_title import PaneTitle
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.main.panes import Panes
+from cogency_tui.tui.paste_chips import as_written
 from cogency_tui.tui.prompt.prompt import Prompt
 from cogency_tui.tui.prompt.prompt_and_queue import PromptBox
 from cogency_tui.tui.status.header import Header
@@ -68,7 +69,8 @@ class MainDisplay(Display):
         find(ToolCalls).show(transcript)
         self.show_conversation()
         self._admit_calls()
-        find(Prompt).recall([unit.text for unit in transcript.units if isinstance(unit, UserMessage)])
+        messages = (unit for unit in transcript.units if isinstance(unit, UserMessage))
+        find(Prompt).recall([as_written(each.text, each.images) for each in messages])
         self._mark_changes()
         self.show_state()
 
@@ -199,7 +201,13 @@ class MainDisplay(Display):
     def show_state(self) -> None:
         find = self._screen.query_one
         bridge, transcript = self._bridge, self.transcript
-        status = status_of(bridge.agent, transcript.step, transcript.total, allows_edits=bridge.allows_edits)
+        status = status_of(
+            bridge.agent,
+            transcript.step,
+            transcript.total,
+            allows_edits=bridge.allows_edits,
+            session_expires=bridge.agent.session_expires(bridge.conversation_id),
+        )
         find(StatusBar).report(status)
         if not self.transcript.units:
             # The start shows the model and the permissions, too.

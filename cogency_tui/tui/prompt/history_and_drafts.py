@@ -265,4 +265,4 @@ class PromptCommands(FeatureCommands):
             self.warn(exc.advice)
             return
         if edited != written.full:
-            self._prompt.put(Written(edited))
+            self._prompt.put(Written(edited, images=written.images))

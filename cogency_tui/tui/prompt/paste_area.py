@@ -1,4 +1,4 @@
-"""A text area for long text: a big paste is a chip in it, which is one character to the cursor.
+"""A text area for long text: a big paste is a chip in it, and so is an image: one character to the cursor.
 
 Nothing is lost: `written` has the text and the contents of its chips.
 """
@@ -9,13 +9,15 @@ from rich.text import Text
 from textual import events
 from textual.document._document import Location, Selection
 from textual.document._edit import Edit
+from textual.message import Message
 from textual.widgets.text_area import EditResult
 
+from cogency_tui.protocol.image import Image
 from cogency_tui.safe_text import clean
 from cogency_tui.store.prompt_text import Written
 from cogency_tui.tui.kit.edit_area import EditArea
 from cogency_tui.tui.kit.typed_app import app_of
-from cogency_tui.tui.paste_chips import chip_for, chips_in, is_big
+from cogency_tui.tui.paste_chips import chip_for, chips_in, image_chip, is_big, with_own_chip
 from cogency_tui.tui.theme_styles import theme_styles_of
 
 _UNDO_BATCHES = 1_000
@@ -25,9 +27,17 @@ _UNDO_BATCHES = 1_000
 class ChipArea(EditArea):
     """Folds big pastes; `hides` means that a paste had characters that a terminal would act on."""
 
+    class ImageOpened(Message):
+        """The user asks to view the `image` of a chip."""
+
+        def __init__(self, image: Image) -> None:
+            self.image = image
+            super().__init__()
+
     def __init__(self, *, id: str | None = None, placeholder: str = "") -> None:
         # The constructor sets the cursor, which may not be inside a chip.
         self._pastes: dict[str, str] = {}
+        self._images: dict[str, Image] = {}
         self.hides = False
         super().__init__(
             id=id,
@@ -45,11 +55,19 @@ class ChipArea(EditArea):
     def written(self) -> Written:
         """The text and its chips."""
         text = self.text
-        return Written(text, {chip: paste for chip, paste in self._pastes.items() if chip in text})
+        return Written(
+            text,
+            {chip: paste for chip, paste in self._pastes.items() if chip in text},
+            images={chip: image for chip, image in self._images.items() if chip in text},
+        )
+
+    @property
+    def _chips(self) -> set[str]:
+        return {*self._pastes, *self._images}
 
     def put(self, written: Written) -> None:
         """Replace the contents by `written`, with the cursor at the end."""
-        self._pastes = dict(written.pastes)
+        self._pastes, self._images = dict(written.pastes), dict(written.images)
         self.load_text(written.text)
         self.move_cursor(self.document.end)
 
@@ -57,6 +75,13 @@ class ChipArea(EditArea):
         """The chip for `paste` in this text."""
         chip = chip_for(paste, self._pastes)
         self._pastes[chip] = paste
+        return chip
+
+    def chip_of(self, image: Image) -> str:
+        """The chip for `image` in this text."""
+        image = with_own_chip(image, self._images)
+        chip = image_chip(image)
+        self._images[chip] = image
         return chip
 
     def get_cursor_line_start_location(self, smart_home: bool = False) -> Location:
@@ -70,9 +95,13 @@ class ChipArea(EditArea):
 
     def action_open_chip(self) -> None:
         row, column = self.cursor_location
-        for start, end in chips_in(self.document.get_line(row), self._pastes):
+        line = self.document.get_line(row)
+        for start, end in chips_in(line, self._chips):
+            if start <= column <= end and (image := self._images.get(line[start:end])) is not None:
+                self.post_message(self.ImageOpened(image))
+                return
             if start <= column <= end:
-                content = self._pastes[self.get_text_range((row, start), (row, end))]
+                content = self._pastes[line[start:end]]
                 # A single step for undo, which folds the chip again.
                 self.history.checkpoint()
                 self.replace(content, (row, start), (row, end), maintain_selection_offset=False)
@@ -93,7 +122,7 @@ class ChipArea(EditArea):
 
     def validate_selection(self, selection: Selection) -> Selection:
         """Move the cursor out of a chip, to its beginning or end."""
-        if not self._pastes:
+        if not self._chips:
             return selection
         before = self.selection.end
         return Selection(self._beside(selection.start, before), self._beside(selection.end, before))
@@ -101,7 +130,7 @@ class ChipArea(EditArea):
     def get_line(self, line_index: int) -> Text:
         line = super().get_line(line_index)
         styles = theme_styles_of(app_of(self).theme)
-        for start, end in chips_in(line.plain, self._pastes):
+        for start, end in chips_in(line.plain, self._chips):
             line.stylize(styles("accent", "raised", "bold"), start, end)
         return line
 
@@ -115,7 +144,7 @@ class ChipArea(EditArea):
         if row >= self.document.line_count:
             # Textual deletes the last line up to the start of the line after it.
             return location
-        for start, end in chips_in(self.document.get_line(row), self._pastes):
+        for start, end in chips_in(self.document.get_line(row), self._chips):
             if start < column < end:
                 return row, start if side < 0 else end
         return location
@@ -124,7 +153,7 @@ class ChipArea(EditArea):
         row, column = location
         if row >= self.document.line_count:
             return location
-        for start, end in chips_in(self.document.get_line(row), self._pastes):
+        for start, end in chips_in(self.document.get_line(row), self._chips):
             if start < column < end:
                 if before == (row, start):
                     return row, end

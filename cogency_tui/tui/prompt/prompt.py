@@ -4,9 +4,12 @@ It supports the usual line-editing keys, and never loses a text: the draft retur
 history or the queue.
 """
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar, Protocol
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Protocol, TypeAlias
 
+from msgspec.structs import replace
 from rich.text import Text
 from textual import events
 from textual.actions import parse
@@ -16,13 +19,14 @@ from textual.document._edit import Edit
 from textual.message import Message
 from textual.widgets.text_area import EditResult
 
+from cogency_tui.protocol.image import Image
 from cogency_tui.safe_text import reveal
 from cogency_tui.store.prompt_text import Written
 from cogency_tui.tui.kit.footer import Hints
 from cogency_tui.tui.kit.lines import fit_words
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.message_queue import MessageQueue, describe_time, given_back, is_own_command
-from cogency_tui.tui.paste_chips import following
+from cogency_tui.tui.paste_chips import following, is_big
 from cogency_tui.tui.prompt.paste_area import ChipArea
 from cogency_tui.tui.theme_styles import theme_styles_of
 
@@ -79,7 +83,8 @@ PROMPT_KEYS: list[BindingType] = [
         id="prompt.editor",
         tooltip="Edit in $VISUAL or $EDITOR",
     ),
-    _quiet("alt+o", "open_chip", "Open the paste at the cursor", "open_chip"),
+    _quiet("ctrl+v", "paste_image", "Paste an image", "paste_image", "Attach the image in the clipboard"),
+    _quiet("alt+o", "open_chip", "Open the paste or image at the cursor", "open_chip"),
     _quiet("alt+up", "move_queued(-1)", "Move the queued message up", "queue_up"),
     _quiet("alt+down", "move_queued(1)", "Move the queued message down", "queue_down"),
     _quiet(
@@ -103,10 +108,14 @@ PROMPT_KEYS: list[BindingType] = [
 
 PROMPT_PREFIXES = (
     ("!command", "Run a shell command; the agent sees its output"),
-    ("@file", "Mention a file or directory"),
+    ("@file", "Mention a file or directory, or attach an image"),
     ("/command", "Run a command"),
 )
 """What text in the prompt can begin with, and its meaning, for the help."""
+
+
+Attach: TypeAlias = Callable[[Sequence[Path], bool], None]
+"""Reads the images of files, or without any the one in the clipboard; where there is none, text if True."""
 
 
 class Picker(Protocol):
@@ -180,6 +189,11 @@ class Prompt(ChipArea):
         self._completion: Completion | None = None
         self._is_typed_into = False
         self._picker: Picker | None = None
+        self._read_images: Attach | None = None
+        self._awaited = 0
+        """How many times images are being read for the text."""
+        self._sends_when_read = False
+        """True if the user has sent the text while an image for it was being read."""
         self._queue = queue
         self._history: list[Written] = []
         self._place = 0
@@ -208,9 +222,9 @@ class Prompt(ChipArea):
         self._place += added
         self._edited = {place + added: written for place, written in self._edited.items()}
 
-    def recall(self, texts: Sequence[str]) -> None:
+    def recall(self, messages: Sequence[Written]) -> None:
         """Append the messages of a resumed conversation to the history."""
-        entries = {text: Written(text) for text in texts if text.strip()}
+        entries = {message.text: message for message in messages if message.text.strip()}
         known = {entry.full: entry for entry in self._history if entry.full in entries}
         others = [entry for entry in self._history if entry.full not in entries]
         self._history = [*others, *({**entries, **known}).values()]
@@ -275,6 +289,8 @@ class Prompt(ChipArea):
 
     def put(self, written: Written) -> None:
         super().put(written)
+        # Another text: the one that was to be sent with an image is not there any more.
+        self._sends_when_read = False
         self._leave_picker()
         self.end_offers()
         if self._vim is not None:
@@ -355,11 +371,14 @@ class Prompt(ChipArea):
     def action_send(self) -> None:
         if self._completes():
             return
+        if self._awaited:
+            self._sends_when_read = True
+            return
         if self._queue.held is not None:
             self.end_edit()
             return
         written = self.written
-        written = Written(written.text.strip(), written.pastes)
+        written = replace(written, text=written.text.strip())
         if not written.text:
             if self._picker is None or not self._picker.take():
                 self.post_message(self.SentEmpty())
@@ -373,6 +392,38 @@ class Prompt(ChipArea):
     def action_break_line(self) -> None:
         self._append()
         self.insert("\n")
+
+    def attach_with(self, attach: "Attach") -> None:
+        """Have images read by `attach`, which answers by `insert_images`."""
+        self._read_images = attach
+
+    def attach(self, paths: Sequence[Path], *, or_text: bool = False) -> None:
+        """Insert the images of files, or without any the one in the clipboard, as soon as they are read;
+        where there is none, `or_text` that was copied here."""
+        if self._read_images is not None:
+            self._awaited += 1
+            self._read_images(paths, or_text)
+
+    def insert_images(self, images: Iterable[Image], *, complete: bool) -> None:
+        """Insert the images that were read, and send the text if the user has done so meanwhile; not unless
+        they are `complete`."""
+        self._awaited -= 1
+        if chips := [self.chip_of(image) for image in images]:
+            self._insert_after_space(f"{' '.join(chips)} ")
+        if not self._awaited:
+            sends, self._sends_when_read = self._sends_when_read and complete, False
+            if sends:
+                self.action_send()
+
+    def _insert_after_space(self, text: str) -> None:
+        """Insert text at the cursor, separated from what is before it."""
+        self._append()
+        row, column = self.cursor_location
+        before = self.document.get_line(row)[:column]
+        self.insert(f" {text}" if before and not before[-1].isspace() else text)
+
+    def action_paste_image(self) -> None:
+        self.attach([], or_text=True)
 
     def pick_from(self, picker: "Picker") -> None:
         """Move and take the selection of `picker` by the keys of an empty prompt."""
@@ -624,9 +675,22 @@ class Prompt(ChipArea):
         if self._vim is not None:
             self._vim.append()
 
+    async def _image_paths(self, paste: str) -> list[Path]:
+        """The paths of images that a paste consists of."""
+        if self._read_images is None or is_big(paste):
+            return []
+        from cogency_tui.tui.prompt.image_paths import image_paths
+
+        return await asyncio.to_thread(image_paths, paste)
+
     async def _on_paste(self, event: events.Paste) -> None:
-        """Paste after Vim's cursor; otherwise Textual calls the handler of the base class after this one."""
-        if self._vim is not None and self._vim.mode == "normal":
+        """Paste images in place of their paths, and text after Vim's cursor; otherwise Textual calls the
+        handler of the base class after this one."""
+        if paths := await self._image_paths(event.text):
+            event.stop()
+            event.prevent_default()
+            self.attach(paths)
+        elif self._vim is not None and self._vim.mode == "normal":
             event.stop()
             event.prevent_default()
             self._vim.paste(self.pasted(event))

@@ -34,18 +34,23 @@ class PromptLine(Bar):
         super().__init__(id=id)
         self.text = ""
         self._role = "dim"
-        self._reminder = ""
+        self._reminders: dict[str, str] = {}
         self.display = False
 
     def show(self, text: str, role: str) -> None:
-        """Show this text in place of the reminder, which returns when it is empty."""
+        """Show this text in place of the reminders, which return when it is empty."""
         self.text, self._role = text, role
         self._update()
 
-    def remind(self, text: str) -> None:
-        """Show this text while there is no other."""
-        self._reminder = text
-        self._update()
+    def remind(self, subject: str, text: str) -> None:
+        """Show this text about a subject, an empty one no longer, while there is no text to show."""
+        if text != self._reminders.get(subject, ""):
+            self._reminders[subject] = text
+            self._update()
+
+    @property
+    def _reminder(self) -> str:
+        return " · ".join(filter(None, self._reminders.values()))
 
     def _update(self) -> None:
         self.display = bool(self.text or self._reminder)
@@ -117,7 +122,11 @@ class PromptBox(Vertical):
         """Show that so many comments of the review go with the next message."""
         verb = "goes" if count == 1 else "go"
         text = f"{plural(count, 'review comment')} {verb} with your next message" if count else ""
-        self.query_one(PromptLine).remind(text)
+        self.query_one(PromptLine).remind("comments", text)
+
+    def remind_of_images(self, text: str) -> None:
+        """Show which images go with the message, or why none does."""
+        self.query_one(PromptLine).remind("images", text)
 
     def _show_line(self, text: str, role: str) -> None:
         self._described = self.query_one(Prompt).text

@@ -13,7 +13,7 @@ from cogency_tui.tui.conversation.commands import ConversationCommands
 from cogency_tui.tui.conversation.fork import Forking
 from cogency_tui.tui.conversation.view import Conversation
 from cogency_tui.tui.kit.typed_app import app_of
-from cogency_tui.tui.transcript.units import Transcript, UserMessage
+from cogency_tui.tui.transcript.units import Transcript
 
 if TYPE_CHECKING:
     from cogency_tui.tui.recall.conversation_management import Upkeep
@@ -117,7 +117,7 @@ class RecallCommands(FeatureCommands):
     async def _fork(self, destination: "Destination", transcript: Transcript, unit: int | None) -> None:
         fork = await Forking(self._bridge.agent).fork(destination.id, transcript, unit)
         message = transcript.units[unit] if unit is not None else None
-        self._conversations.enter_fork(fork, message.text if isinstance(message, UserMessage) else "")
+        self._conversations.enter_fork(fork, message)
 
     async def _locate(self, destination: "Destination") -> tuple[Transcript, int | None]:
         """Read the transcript, if an event is wanted, and find the unit to show in it."""

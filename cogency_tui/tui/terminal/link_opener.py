@@ -1,9 +1,10 @@
-"""Opens addresses of the web and of mail, and no others, in the desktop's program for them."""
+"""Opens addresses of the web and of mail, and files, in the desktop's program for them."""
 
 import asyncio
 import os
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 
 from cogency_tui.child_processes import start_in_background
 from cogency_tui.errors import UsageError
@@ -15,7 +16,7 @@ _PATIENCE = 5.0
 
 
 def opener(environ: Mapping[str, str]) -> str | None:
-    """The program that opens addresses; None without a desktop."""
+    """The program that opens addresses and files; None without a desktop."""
     if sys.platform == "darwin":
         return find_program("open", environ)
     if "DISPLAY" not in environ and "WAYLAND_DISPLAY" not in environ:
@@ -35,13 +36,28 @@ async def open_address(address: str, environ: Mapping[str, str] | None = None) -
     program = opener(environ)
     if program is None:
         raise UsageError("No browser available to open links.", "Copy it with y.")
+    await _open(program, address, environ, "Copy the address with y.")
+
+
+async def open_file(path: Path, environ: Mapping[str, str] | None = None) -> None:
+    """Open the file at `path`.
+
+    Raises:
+        UsageError: there is no desktop, or its opener failed.
+    """
+    environ = os.environ if environ is None else environ
+    program = opener(environ)
+    if program is None:
+        raise UsageError("There is no desktop here to open files.")
+    await _open(program, str(path), environ, "Is there a program for such files?")
+
+
+async def _open(program: str, what: str, environ: Mapping[str, str], hint: str) -> None:
     try:
-        process = await start_in_background([program, address], environ)
+        process = await start_in_background([program, what], environ)
     except OSError as exc:
-        raise UsageError(f"Cannot start {program}: {exc}.", "Copy the address with y.") from exc
+        raise UsageError(f"Cannot start {program}: {exc}.", hint) from exc
     waiting = asyncio.ensure_future(process.wait())
     await asyncio.wait([waiting], timeout=_PATIENCE)
     if waiting.done() and waiting.result():
-        raise UsageError(
-            f"{program} failed to open {address} (status {waiting.result()}).", "Copy the address with y."
-        )
+        raise UsageError(f"{program} failed to open {what} (status {waiting.result()}).", hint)

@@ -9,6 +9,7 @@ from cogency_tui.safe_text import reveal
 from cogency_tui.tui.kit.command_output import OutputLines
 from cogency_tui.tui.kit.lazy_text_layout import Fixed, LayoutBlock, LazyLayout, Stack
 from cogency_tui.tui.kit.lines import BLANK, Line
+from cogency_tui.tui.paste_chips import image_chips
 from cogency_tui.tui.theme_styles import ThemeStyles
 from cogency_tui.tui.transcript.call_detail import CallLayout
 from cogency_tui.tui.transcript.call_unit import CallUnit
@@ -70,6 +71,8 @@ def _texts_of(event: Event) -> Iterator[tuple[str, str]]:
             yield "Output", ran["output"]
         case "user":
             yield "You", event["content"]
+            if "images" in event:
+                yield "Images", "\n".join(image_chips(event["images"]))
             if "review" in event:
                 yield "Review", event["review"]["text"]
             if "environment" in event:

@@ -11,7 +11,7 @@ from textual.binding import Binding, BindingType
 
 from cogency_tui.agent.prompt import TOOLS
 from cogency_tui.agent.timeline.model import Exchange
-from cogency_tui.protocol.messages import ImagePart, Message, Part, ToolSpec, image_text, images_in, parts_of
+from cogency_tui.protocol.messages import ImagePart, Message, Part, ToolSpec, images_in, parts_of
 from cogency_tui.providers.image_tokens import tokens_of_images
 from cogency_tui.providers.token_counting import estimate_tokens
 from cogency_tui.safe_text import one_line, reveal
@@ -19,6 +19,7 @@ from cogency_tui.tui.kit.command_output import OutputLines
 from cogency_tui.tui.kit.lazy_text_layout import Heights, LazyLayout
 from cogency_tui.tui.kit.lines import BLANK, Line, cells, fit, width_of, wrap
 from cogency_tui.tui.kit.number_format import plural, tokens
+from cogency_tui.tui.paste_chips import size_of_image
 from cogency_tui.tui.timeline.keys import Read
 
 _ROLES = {"tools": "branch", "system": "branch", "user": "accent", "assistant": "edit"}
@@ -226,7 +227,14 @@ def _tool(tool: ToolSpec) -> str:
 
 def _text_of(message: Message) -> str:
     """The text of a message, with its calls and results as such."""
-    return "\n\n".join(map(_part, parts_of(message)))
+    return "\n\n".join(map(_part, _shown_parts(message)))
+
+
+def _shown_parts(message: Message) -> Iterator[Part]:
+    """The parts of a message, without images whose chips its text has."""
+    for part in parts_of(message):
+        if part["type"] != "image" or _chip(part) not in message["content"]:
+            yield part
 
 
 def _part(part: Part) -> str:
@@ -239,7 +247,7 @@ def _part(part: Part) -> str:
             failed = "  failed" if part["error"] else ""
             return f"result {part['name']}  {part['id']}{failed}\n{part['text']}"
         case "image":
-            return image_text(part)
+            return _chip(part)
         case "reasoning":
             return "reasoning  sealed by the provider"
 
@@ -248,12 +256,16 @@ def _summarize_message(message: Message, exchange: Exchange) -> str:
     """Summarize a message in a line."""
     if message["role"] == "system":
         return ", ".join(name for name, _text in exchange.parts if not (exchange.tools and name == TOOLS))
-    written = (part for part in parts_of(message) if part["type"] != "reasoning")
+    written = (part for part in _shown_parts(message) if part["type"] != "reasoning")
     text = "\n\n".join(map(_part, written))
     for environment in exchange.environments:
         if text.startswith(environment):
             return f"environment, {one_line(text[len(environment) :].lstrip()[:_HEAD])}"
     return one_line(text[:_HEAD])
+
+
+def _chip(image: ImagePart) -> str:
+    return f"[image {one_line(image.get('name', image['media_type']))} {size_of_image(image)}]"
 
 
 def _tokens(entries: Iterable[Entry], model: str) -> str:

@@ -17,6 +17,7 @@ from cogency_tui.tui.kit.command_output import Output, OutputLines
 from cogency_tui.tui.kit.lazy_text_layout import Fixed, GrowingText, LayoutBlock, LazyLayout, Stack
 from cogency_tui.tui.kit.lines import BLANK, CONTINUATION, Line, cells, fit, fold, width_of, wrap
 from cogency_tui.tui.kit.number_format import duration, plural, size
+from cogency_tui.tui.paste_chips import image_chips
 from cogency_tui.tui.theme_styles import ThemeStyles
 from cogency_tui.tui.transcript.call_unit import GLYPHS, ROLES, CallUnit
 
@@ -267,7 +268,8 @@ class CallLayout:
             blocks.append(self._source_block(*self._source))
         elif self._result is not None and (call.settled or not call.steps()):
             blocks += self._output(self._result)
-        return blocks
+        chips = [Line([Segment(fit(chip, width), styles("accent"))]) for chip in image_chips(call.images)]
+        return [*blocks, Fixed(chips)] if chips else blocks
 
     def _sent(self) -> list[LayoutBlock]:
         """The text that the model was sent, where the user is shown a shorter one."""

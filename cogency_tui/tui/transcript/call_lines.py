@@ -19,6 +19,7 @@ from cogency_tui.protocol.transcript import NO_OUTPUT
 from cogency_tui.safe_text import one_line, reveal
 from cogency_tui.tui.kit.lines import Line, cells, fit, fit_path, fit_words, width_of, wrap
 from cogency_tui.tui.kit.number_format import duration, plural, whole_seconds
+from cogency_tui.tui.paste_chips import image_chips
 from cogency_tui.tui.theme_styles import ThemeStyles
 from cogency_tui.tui.transcript.call_unit import (
     GLYPHS,
@@ -62,10 +63,10 @@ def draw_call(call: CallUnit, pen: Pen, *, expanded: bool = False) -> list[Line]
     changes = call.changes()
     if changes:
         return [_change_row(call, change, pen) for change in changes]
-    row = _card_row(call, pen)
+    row, images = _card_row(call, pen), [] if expanded else _image_lines(call, pen)
     if call.mode and call.word not in row.text and not expanded:
         return [row, _below(Segment(call.word, pen.styles("dim")), pen)]
-    return [row, *([] if expanded else _excerpt(call, pen))]
+    return [row, *([] if expanded else _excerpt(call, pen)), *images]
 
 
 def run_row(calls: Sequence[CallUnit], pen: Pen, *, opened: bool) -> Line:
@@ -199,6 +200,11 @@ def _reason(call: CallUnit, pen: Pen) -> list[Line]:
         last = fit(f"{lines[TAIL - 1].text} {lines[TAIL].text}", pen.width - 2)
         lines = [*lines[: TAIL - 1], Line([Segment(last, text.style)], lines[TAIL - 1].joint)]
     return [line.indented(Segment("  ", pen.styles())) for line in lines]
+
+
+def _image_lines(call: CallUnit, pen: Pen) -> list[Line]:
+    """Draw the chips of the images in the result of a call."""
+    return [_below(Segment(chip, pen.styles("dim")), pen) for chip in image_chips(call.images)]
 
 
 def _below(segment: Segment, pen: Pen) -> Line:

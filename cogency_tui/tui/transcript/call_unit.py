@@ -6,11 +6,12 @@ from the store. Its texts are foreign: output is cleaned as it arrives, the rest
 
 import json
 import posixpath
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 import msgspec
 
-from cogency_tui.protocol.events import CallEvent, ResultEvent, outcome_shown
+from cogency_tui.protocol.events import CallEvent, Image, ResultEvent, outcome_shown
 from cogency_tui.protocol.events import Step as StepFields
 from cogency_tui.protocol.transcript import as_tool_call
 from cogency_tui.safe_text import clean, one_line
@@ -127,8 +128,8 @@ class CallUnit(msgspec.Struct):
     `asked` is when its question appeared, `decision` the user's about its changes in the review. Of an
     `orphaned` call the program ended before it was complete.
 
-    `output` is its output so far, until a result replaces it. From then on the texts in `arguments` and
-    `content` are packed: `args` and `result` unpack them.
+    `output` is its output so far, until a result replaces it, with its `images`. From then on the texts in
+    `arguments` and `content` are packed: `args` and `result` unpack them.
     """
 
     id: str
@@ -147,6 +148,7 @@ class CallUnit(msgspec.Struct):
     root: str = ""
     decision: "Decision" = ""
     orphaned: bool = False
+    images: Sequence[Image] = ()
     _steps: list[CallStep] = msgspec.field(default_factory=list[CallStep])
     _pieces: dict[str, list[str]] = msgspec.field(default_factory=dict[str, list[str]])
     _changes: list[FileChange] | None = None
@@ -226,6 +228,7 @@ class CallUnit(msgspec.Struct):
         self.outcome, self.mode = clean(outcome_shown(payload)), payload.get("mode", "")
         self.sent = clean(payload["outcome"]) if "brief" in payload or self.mode else ""
         self.content = packed_texts(payload["content"])
+        self.images = payload.get("images", ())
         self.arguments = packed_texts(self.args)
         self._pieces.clear()
         self.state = "not run" if payload.get("not_run") else payload["state"]
@@ -323,10 +326,10 @@ class CallUnit(msgspec.Struct):
 
     @property
     def tally(self) -> "Tally | None":
-        """The way in which calls like this one are counted together: only calls that just read are."""
+        """The way in which calls like this one are counted together: only calls that just read text are."""
         from cogency_tui.tools.registry import tally_of
 
-        return tally_of(self.name)
+        return None if self.images else tally_of(self.name)
 
     @property
     def may_change(self) -> bool:

@@ -1,5 +1,6 @@
 """Cards of the units other than answers and calls: messages, thoughts, errors, notices, ends of turns."""
 
+from collections.abc import Collection
 from datetime import datetime
 
 from rich.segment import Segment
@@ -10,6 +11,7 @@ from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.keys import draw_key
 from cogency_tui.tui.kit.lines import Line, cells, fit, width_of, wrap
 from cogency_tui.tui.kit.number_format import dollars, duration, plural, tokens
+from cogency_tui.tui.paste_chips import chips_in, image_chips
 from cogency_tui.tui.theme_styles import ThemeStyles
 from cogency_tui.tui.transcript.pen import Pen
 from cogency_tui.tui.transcript.units import Notice, Problem, Prose, Summarized, TurnEnd, UserMessage
@@ -33,16 +35,33 @@ def draw_user_message(message: UserMessage, pen: Pen, *, expanded: bool) -> list
     has room for its time at the right. Of a long one, such as a paste, the first and the last lines unless it
     is `expanded`."""
     ink, dim = pen.styles("text", "raised", "bold"), pen.styles("dim", "raised")
+    chip = pen.styles("accent", "raised", "bold")
     beside = cells(time_of(message, pen.now)) + 2 if pen.width >= _WITH_TIME else 0
     is_folded = not expanded and is_long(message)
     first, more, last = _fold(message.text) if is_folded else (message.text, "", "")
-    lines = wrap([Segment(first.expandtabs(4), ink)], pen.width - beside)
+    chips = image_chips(message.images)
+    lines = wrap(_with_chips(first, chips, ink, chip), pen.width - beside)
     if is_folded:
         lines.append(Line([Segment(fit(more, pen.width), dim)]))
-        lines += wrap([Segment(last.expandtabs(4), ink)], pen.width - beside)
+        lines += wrap(_with_chips(last, chips, ink, chip), pen.width - beside)
+    lines += [Line([Segment(fit(each, pen.width), dim)]) for each in chips_beside(message)]
     if message.reviewed:
         lines.append(Line([Segment(fit(_describe_review(message), pen.width), dim)]))
     return lines
+
+
+def chips_beside(message: UserMessage) -> list[str]:
+    """The chips of the images that the text of a message does not have, such as those of `@shot.png`."""
+    return [chip for chip in image_chips(message.images) if chip not in message.text]
+
+
+def _with_chips(text: str, chips: Collection[str], ink: Style, chip: Style) -> list[Segment]:
+    """A text whose chips of images stand out."""
+    pieces, end = list[Segment](), 0
+    for start, stop in chips_in(text, chips):
+        pieces += [Segment(text[end:start].expandtabs(4), ink), Segment(text[start:stop], chip)]
+        end = stop
+    return [*pieces, Segment(text[end:].expandtabs(4), ink)]
 
 
 def is_long(message: UserMessage) -> bool:

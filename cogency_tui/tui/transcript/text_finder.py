@@ -10,9 +10,11 @@ from time import perf_counter
 from typing import NamedTuple
 
 from cogency_tui.tui.kit.lines import Line
+from cogency_tui.tui.paste_chips import image_chips
 from cogency_tui.tui.transcript.call_unit import CallUnit
+from cogency_tui.tui.transcript.messages_and_notices import chips_beside
 from cogency_tui.tui.transcript.unit_text import as_it_reads, outcome_of, text_of
-from cogency_tui.tui.transcript.units import Prose, Transcript, TurnEnd, Unit
+from cogency_tui.tui.transcript.units import Prose, Transcript, TurnEnd, Unit, UserMessage
 
 _SLICE = 0.004
 """Seconds of searching before other tasks get their turn."""
@@ -119,6 +121,8 @@ def _count_in(unit: Unit, query: str) -> int:
     if isinstance(unit, CallUnit):
         return _count_in_call(unit, query)
     text = text_of(unit)
+    if isinstance(unit, UserMessage):
+        text = "\n".join([text, *chips_beside(unit)])
     if isinstance(unit, Prose) and not unit.thinking:
         return count_in_markdown(text, query)
     return text.casefold().count(query)
@@ -136,7 +140,7 @@ def count_in_markdown(text: str, query: str) -> int:
 
 def _count_in_call(call: CallUnit, query: str) -> int:
     arguments = [str(value) for value in call.args.values()]
-    parts = [call.name, *arguments, call.outcome, outcome_of(call)]
+    parts = [call.name, *arguments, call.outcome, outcome_of(call), *image_chips(call.images)]
     return sum(part.casefold().count(query) for part in dict.fromkeys(parts))
 
 

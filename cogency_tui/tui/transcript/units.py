@@ -23,6 +23,7 @@ from cogency_tui.protocol.events import (
     ErrorEvent,
     ErrorPayload,
     Event,
+    Image,
     Measure,
     RanCommand,
     ResultEvent,
@@ -80,13 +81,14 @@ def is_stored(unit: object) -> bool:
 
 
 class UserMessage(msgspec.Struct):
-    """A message of the user, sent at this Unix time: `reviewed` if with decisions or comments of the review,
-    the `comments` on these lines."""
+    """A message of the user, sent at this Unix time with these `images`: `reviewed` if with decisions or
+    comments of the review, the `comments` on these lines."""
 
     text: str
     sent: float = 0.0
     reviewed: bool = False
     comments: Sequence[CommentPlace] = ()
+    images: Sequence[Image] = ()
 
 
 class Prose(msgspec.Struct):
@@ -451,9 +453,10 @@ class Transcript:
                 if self.inherits_title or not self.title:
                     self.entitle(text.split("\n", 1)[0])
                 self.turns += begins_turn(event)
-                self.turn_start = self._append(
-                    UserMessage(text, event["timestamp"], "review" in event, _comments(event)), touched
+                message = UserMessage(
+                    text, event["timestamp"], "review" in event, _comments(event), event.get("images", ())
                 )
+                self.turn_start = self._append(message, touched)
                 self._turn, self._streamed = TurnEnd(), 0
             case "call":
                 self._settle(touched)

@@ -756,7 +756,7 @@ async def test_what_is_allowed_is_said_once_in_a_turn(person: Person) -> None:
 async def test_a_refusal_names_the_ways_that_are_left(person: Person) -> None:
     gate = Gate(lambda: "auto", lambda: None)
     gate.note(Sources(possible=("pytest",)))
-    transfers = "git push, pull and fetch with remotes that were configured before you began."
+    transfers = "git push, pull or fetch with remotes that were configured before you began."
     fetch = run(person, "curl https://example.org")
     assert (await refusal(gate, fetch)).endswith(transfers)
     gate.tainted("a.com")
@@ -804,3 +804,19 @@ async def test_a_mode_that_a_sub_agent_cannot_have_does_not_allow_its_calls(
     with pytest.raises(RefusedError):
         await gate.narrowed(most, call_id="c", asker="it").check("c", "tool", Intent("command", "Run it"))
     assert [refusal.enough for refusal in gate.refusals] == [enough]
+
+
+async def test_sources_are_listed_with_one_and(person: Person) -> None:
+    person.gate.note(Sources(possible=("make",)))
+    person.gate.note(Sources(possible=("ss",)))
+    person.gate.note(Sources(possible=("pytest",)))
+    assert not await person.lets(page_of("a.com"), NO)
+    assert "ss, pytest and 1 more may have added untrusted text" in person.reason
+
+
+async def test_what_may_have_been_read_is_left_out_where_the_place_alone_decides(person: Person) -> None:
+    person.mode = "auto"
+    person.gate.note(Sources(possible=("make",)))
+    outside = Intent("write", "Create /x", paths=(Path("/x"),), outside="/x")
+    assert not await person.lets(outside, NO)
+    assert person.reason == "/x is outside the project"

@@ -364,7 +364,7 @@ async def test_an_unknown_theme_is_the_default_and_changing_it_redraws_every_lin
 
 async def test_a_message_that_cannot_be_taken_is_given_back(project: Path) -> None:
     class Broken(ScriptedAgent):
-        async def run_turn(self, query: str, queue: EventQueue, **_options: Any) -> None:
+        async def run_turn(self, *_arguments: Any, **_options: Any) -> None:
             raise StoreError("The disk is full.", "Free some space.")
 
     async with app_over(Broken(project)).run_test(size=(120, 30)) as pilot:

@@ -7,6 +7,7 @@ import pytest
 from textual import events
 from textual.pilot import Pilot
 
+from cogency_tui.store.prompt_text import Written
 from cogency_tui.tui.kit.choice_dialog import ChoiceDialog
 from cogency_tui.tui.prompt.completion import MOST_ROWS, Completion
 from tests.tui.driving import (
@@ -199,7 +200,7 @@ async def test_offers_lie_above_the_prompt_and_are_redrawn_in_place(project: Pat
 
 async def test_what_comes_from_the_history_offers_nothing(project: Path) -> None:
     async with app_over(ScriptedAgent(project)).run_test(size=(100, 30)) as pilot:
-        prompt_of(pilot).recall(["look at @src", "/mode"])
+        prompt_of(pilot).recall([Written("look at @src"), Written("/mode")])
         await pilot.press("up")
         assert offered(pilot) == []
         await pilot.press("up")

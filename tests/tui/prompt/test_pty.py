@@ -9,11 +9,13 @@ from pathlib import Path
 import pytest
 
 from cogency_tui.store.prompts_and_drafts import HISTORY
+from tests.pictures import picture
 from tests.tui.pty import Terminal
+from tests.tui.terminal.test_clipboard_image import WL_PASTE, environment
 
 pytestmark = pytest.mark.pty
 
-ESCAPE, ENTER, TAB, CTRL_G, CTRL_J = "\x1b", "\r", "\t", "\x07", "\n"
+ESCAPE, ENTER, TAB, CTRL_G, CTRL_J, CTRL_V = "\x1b", "\r", "\t", "\x07", "\n", "\x16"
 UP = "\x1b[A"
 
 
@@ -211,3 +213,15 @@ def _wait_for_saved(data: Path, name: str, *texts: str) -> None:
                     return
         time.sleep(0.02)
     raise AssertionError(f"{texts} were not saved in {name}")
+
+
+def test_ctrl_v_attaches_the_image_of_the_clipboard(project: Path, tmp_path: Path) -> None:
+    programs = environment(tmp_path / "bin", picture(size=(120, 80)), **{"wl-paste": WL_PASTE})
+    environ = {"PATH": programs["PATH"], "WAYLAND_DISPLAY": "wayland-0"}
+    with Terminal(cwd=project, data=tmp_path / "data", environ=environ) as terminal:
+        terminal.wait_for("offline")
+        terminal.send("what is " + CTRL_V)
+        terminal.wait_for("what is [image clipboard.png 120×80 ")
+        terminal.send("here?" + ENTER)
+        terminal.wait_for("takes no images: it receives only")
+        assert "[image clipboard.png 120×80 " in terminal.text

@@ -1,0 +1,1 @@
+"""Images: attached to messages from files and the clipboard, and viewed."""

@@ -1,0 +1,169 @@
+"""Images of messages: attached from files and the clipboard, and viewed."""
+
+import asyncio
+import atexit
+import os
+import shutil
+from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
+from functools import partial
+from mimetypes import guess_extension
+from pathlib import Path
+from typing import Any
+
+from textual.screen import Screen
+
+from cogency_tui import temporary_files
+from cogency_tui.errors import CogencyError, UsageError
+from cogency_tui.protocol.image import Image
+from cogency_tui.tui.bridge import Bridge
+from cogency_tui.tui.commands_base import FeatureCommands, Handler
+from cogency_tui.tui.kit.typed_app import app_of
+from cogency_tui.tui.prompt.prompt import Prompt
+from cogency_tui.tui.prompt.prompt_and_queue import PromptBox
+from cogency_tui.workspace.images import LARGEST_FILE
+from cogency_tui.workspace.paths import Workspace
+
+CLIPBOARD_NAME = "clipboard.png"
+
+
+class ImageCommands(FeatureCommands):
+    """Attaches images to the message in the prompt of `screen`, and shows those of its conversation."""
+
+    def __init__(self, screen: Screen[Any], bridge: Bridge) -> None:
+        super().__init__(screen, bridge)
+        self._prompt = screen.query_one(Prompt)
+
+    def handlers(self) -> dict[str, Handler]:
+        return {"image": self.attach_named}
+
+    def attach_named(self, path: str) -> None:
+        """Attach the file at a path as it is typed, from the project's directory; without one the image in
+        the clipboard."""
+        path = path.removeprefix("@").strip("\"'")
+        self._prompt.attach([_located(path, self._bridge.agent.project)] if path else [])
+
+    def attach(self, paths: Sequence[Path], or_text: bool) -> None:
+        """Insert the images of these files into the prompt; without any, the image in the clipboard, or where
+        that has none, text that was copied here, if `or_text`."""
+        self._screen.run_worker(partial(self._attach, paths, or_text), group="images")
+
+    async def _attach(self, paths: Sequence[Path], or_text: bool) -> None:
+        images: list[Image] = []
+        problem = ""
+        try:
+            async for content, name in _read(paths):
+                images.append(await self._bridge.agent.add_image(content, name))
+        except CogencyError as exc:
+            problem = exc.advice
+        self._prompt.insert_images(images, complete=not problem)
+        if problem and or_text and app_of(self._screen).clipboard:
+            self._prompt.action_paste()
+        elif problem:
+            self._screen.query_one(PromptBox).complain(problem)
+
+    def note_change(self) -> None:
+        """Show which images the text of the prompt mentions, and whether the model takes any."""
+        from cogency_tui.agent.image_mentions import mentioned_images
+
+        written = self._prompt.written
+        mentioned = mentioned_images(written.text) if "@" in written.text else []
+        if mentioned or written.images:
+            work = partial(self._remind, mentioned, bool(written.images))
+            self._screen.run_worker(work, group="image-reminder", exclusive=True)
+        else:
+            workers: Any = self._screen.workers
+            workers.cancel_group(self._screen, "image-reminder")
+            self._show_reminder("")
+
+    async def _remind(self, mentioned: Sequence[str], has_chips: bool) -> None:
+        agent = self._bridge.agent
+        names = await asyncio.to_thread(_existing, mentioned, agent.workspace)
+        provider = agent.provider
+        if not (names or has_chips):
+            self._show_reminder("")
+        elif not provider.facts.images:
+            self._show_reminder(f"{provider.model} takes no images: choose another model (F2)")
+        elif names:
+            verb = "goes" if len(names) == 1 else "go"
+            what = "as an image" if len(names) == 1 else "as images"
+            self._show_reminder(f"{', '.join(names)} {verb} with the message {what}")
+        else:
+            self._show_reminder("")
+
+    def _show_reminder(self, text: str) -> None:
+        self._screen.query_one(PromptBox).remind_of_images(text)
+
+    def view(self, images: Sequence[Image]) -> None:
+        """Show images."""
+        from cogency_tui.tui.images.viewer import ImageViewer
+        from cogency_tui.tui.terminal.link_opener import opener
+
+        can_open = opener(os.environ) is not None
+        viewer = ImageViewer(
+            images, self._bridge.agent.image_content, self._open_outside if can_open else None
+        )
+        app_of(self._screen).push_screen(viewer)
+
+    async def _open_outside(self, image: Image) -> None:
+        """Open a copy of an image in the desktop's program, which may change it."""
+        from cogency_tui.tui.terminal.link_opener import open_file
+
+        try:
+            content = await self._bridge.agent.image_content(image)
+            await open_file(await asyncio.to_thread(_write_copy, content, image))
+        except OSError as exc:
+            self.warn(f"The image cannot be written for another program: {exc.strerror}.")
+        except CogencyError as exc:
+            self.complain(exc)
+
+
+def _located(path: str, project: Path) -> Path:
+    """The file at a path that may begin with `~`, and is else relative to the project."""
+    with suppress(RuntimeError):
+        return project / Path(path).expanduser()
+    return project / path
+
+
+async def _read(paths: Sequence[Path]) -> AsyncIterator[tuple[bytes, str]]:
+    """Yield the content and the name of each file; without any, those of the image in the clipboard.
+
+    Raises:
+        UsageError: it cannot be read.
+    """
+    if not paths:
+        from cogency_tui.tui.terminal.clipboard_image import read_image
+
+        yield await read_image(os.environ), CLIPBOARD_NAME
+    for path in paths:
+        yield await asyncio.to_thread(_content, path), path.name
+
+
+def _existing(paths: Sequence[str], workspace: Workspace) -> list[str]:
+    """The names of those files that exist, of the paths that a message mentions."""
+    names: list[str] = []
+    for path in paths:
+        with suppress(CogencyError, OSError):
+            location = workspace.locate(path)
+            names += [location.path.name] if location.path.is_file() else []
+    return names
+
+
+def _content(path: Path) -> bytes:
+    """The bytes of a file; more than an image may have are not read."""
+    try:
+        if not path.is_file():
+            raise UsageError(f"{path} is not a file.", "Check the path.")
+        with path.open("rb") as file:
+            return file.read(LARGEST_FILE + 1)
+    except OSError as exc:
+        raise UsageError(f"{path} cannot be read: {exc.strerror}.") from exc
+
+
+def _write_copy(content: bytes, image: Image) -> Path:
+    """Write an image into a directory that goes with the program."""
+    directory = temporary_files.make_directory("image")
+    atexit.register(shutil.rmtree, directory, ignore_errors=True)
+    path = directory / f"image{guess_extension(image['media_type']) or '.png'}"
+    path.write_bytes(content)
+    return path
