@@ -17,6 +17,10 @@ from cogency_tui.providers.token_counting import CHARACTERS_PER_TOKEN
 _CONTENT: Callable[[Message], str] = itemgetter("content")
 
 
+_LEAST_RATIO = 0.1
+"""Tokens of a character, at least, where images share a request with the text."""
+
+
 class Calibration:
     """The ratio of tokens to characters: one to four, until the tokens of a text are known."""
 
@@ -28,7 +32,9 @@ class Calibration:
     def observe(self, characters: int, tokens: int, images: int = 0) -> None:
         """Record the tokens of a text, and of images that have about `images` of them."""
         if characters and tokens > images:
-            self._ratio = (tokens - images) / characters
+            # The tokens of images are estimates: what they leave for the text may be too little.
+            least = _LEAST_RATIO if images else 0
+            self._ratio = max(least, (tokens - images) / characters)
             self.observed = True
 
     def tokens(self, characters: int, images: int = 0) -> int:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from cogency_tui.agent.agent import Agent
+from cogency_tui.agent.cycle_metrics import Calibration
 from cogency_tui.agent.image_mentions import mentioned_images
 from cogency_tui.agent.request_messages import build_messages
 from cogency_tui.config.schema import AgentSettings
@@ -336,3 +337,16 @@ def test_the_first_message_of_a_window_keeps_its_images() -> None:
     messages = build_messages("", events, "native", 1000, window=4)
     assert messages[2]["content"] == "See 2"
     assert len(list(images_in(messages))) == 2
+
+
+@cases(
+    ("tokens", "images", "of_text"),
+    [(300, 0, 300), (1300, 1000, 300), (1001, 1000, 100), (900, 1000, 250), (50, 0, 50)],
+)
+def test_the_tokens_of_a_text_are_what_its_images_leave_of_them(
+    tokens: int, images: int, of_text: int
+) -> None:
+    calibration = Calibration()
+    calibration.observe(1000, tokens, images)
+    assert calibration.tokens(1000) == of_text
+    assert calibration.tokens(1000, 70) == of_text + 70

@@ -7,7 +7,6 @@ import pytest
 from textual import events
 from textual.pilot import Pilot
 
-from cogency_tui.agent.event_queue import EventQueue
 from cogency_tui.config.schema import Settings
 from cogency_tui.config.themes import load_palette
 from cogency_tui.errors import NetworkError, StoreError
