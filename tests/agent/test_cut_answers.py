@@ -26,6 +26,7 @@ FRAMES = len(ANSWER) // TOKEN + 6
 
 OVERLOADED = {"type": "error", "error": {"type": "server_error", "code": 500, "message": "Overloaded."}}
 
+
 def faults_at(frame: int) -> dict[str, Fault]:
     """The ways in which an answer ends too soon, after so many frames."""
     return {
