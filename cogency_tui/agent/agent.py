@@ -339,6 +339,14 @@ class Agent:
         """Stop the running turn of this conversation, or of all: their streams end with `interrupt`."""
         self._conversations.interrupt(conversation_id)
 
+    def steer(self, conversation_id: str, query: str) -> None:
+        """Send a message to the running answer of this conversation, where the provider takes messages while
+        it answers. The message is the next one for which the turn's `message_waits` returns True, and
+        continues to wait with the caller (see `stream`).
+        """
+        if conversation := self._conversations.known(conversation_id):
+            conversation.steer(query)
+
     async def stream(
         self,
         query: str,
@@ -486,15 +494,15 @@ class Agent:
         chosen = record.model_chosen and not record.imported
         if self._model_given or not (chosen or self.model_chosen):
             return ""
-        if not chosen:
-            await self.choose_model(self.settings.provider, self.settings.model)
-            self.model_chosen = False
-            return ""
+        name, model = (
+            (record.provider, record.model) if chosen else (self.settings.provider, self.settings.model)
+        )
         try:
-            await self.choose_model(record.provider, record.model)
+            await self.choose_model(name, model)
         except ConfigError:
             now = f"{self.provider.name}/{self.provider.model}"
-            return f"{record.provider}/{record.model} is no longer configured. Continuing with {now}."
+            return f"{name}/{model} is no longer configured. Continuing with {now}."
+        self.model_chosen = chosen
         return ""
 
     def prices(self, provider: str, model: str) -> "Prices | None":
@@ -564,6 +572,13 @@ class Agent:
         """The permission gate of a conversation; None before its first turn in this process."""
         conversation = self._conversations.known(conversation_id or "")
         return None if conversation is None else conversation.gate
+
+    def session_expires(self, conversation_id: str | None) -> float | None:
+        """The Unix time at which the provider drops the conversation's session if nothing is sent; None
+        without such a session.
+        """
+        conversation = self._conversations.known(conversation_id or "")
+        return None if conversation is None else conversation.session_expires
 
     def allows_edits(self, conversation_id: str | None, *, in_turn: bool) -> bool:
         """Return whether the user has allowed all changes of files for a conversation, or, `in_turn`, for its

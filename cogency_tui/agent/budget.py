@@ -114,6 +114,11 @@ class Budget:
         self._lifted: set[str] = set()
         self._checking = asyncio.Lock()
 
+    @property
+    def is_limited(self) -> bool:
+        """True if a limit is set."""
+        return any(_limits_in(self._limits()))
+
     def begin(self) -> None:
         """Begin a turn."""
         self._turn = self._clock()

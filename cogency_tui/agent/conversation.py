@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol, TypeAlias
 
 from cogency_tui.agent.background_request import record_request
 from cogency_tui.agent.budget import Budget
@@ -46,11 +46,15 @@ from cogency_tui.tools.mcp.names import described_by, source_of
 from cogency_tui.tools.registry import Registry
 from cogency_tui.tools.worker_threads import in_thread
 
+SteeredAt: TypeAlias = Literal["", "step", "answer"]
+
 
 class Work(Protocol):
     """A turn or a command of the user's, which runs in a conversation."""
 
     def interrupt(self) -> None: ...
+
+    def steer(self, query: str) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +109,9 @@ class Conversation:
         self.registry = assemble(self)
         self.busy = False
         """True if work is running or about to."""
-        self.was_steered = False
-        """True if the last turn ended between two requests, for a message that follows."""
+        self.steered_at: SteeredAt = ""
+        """Where the last turn ended for a message that follows: at a step, or within an answer, which the
+        message has steered; empty if it did not."""
         self._interrupted = False
         self._work: Work | None = None
         self.pauses: tuple[float, ...] = ()
@@ -182,6 +187,11 @@ class Conversation:
             self._settling.cancel()
         if self._work is not None:
             self._work.interrupt()
+
+    def steer(self, query: str) -> None:
+        """Send a message that waits to what runs, where that is possible."""
+        if self._work is not None:
+            self._work.steer(query)
 
     @contextmanager
     def working(self) -> Generator[None]:
@@ -325,6 +335,11 @@ class Conversation:
         """The pending notices, each of which the user is shown once."""
         own, self.pending_notices = self.pending_notices, []
         return [*own, *store.new_notices(), *self.engine.servers.new_notices()]
+
+    @property
+    def session_expires(self) -> float | None:
+        """The Unix time at which its open session ends if nothing is sent; None without such a session."""
+        return self._channel.expires if self._channel is not None else None
 
     async def channel(self) -> Channel:
         key = (self.choices.mode(), self.provider())

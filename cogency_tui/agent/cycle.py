@@ -33,7 +33,7 @@ from cogency_tui.protocol.events import (
     ResultEvent,
     ThinkEvent,
 )
-from cogency_tui.protocol.messages import AnswerItem
+from cogency_tui.protocol.messages import AnswerItem, Message
 from cogency_tui.protocol.native_dialect import NativeParser
 from cogency_tui.protocol.stray_calls import Slip, announced_slip, find_slip, native_slip
 from cogency_tui.protocol.taint_sources import Sources
@@ -46,6 +46,7 @@ from cogency_tui.providers.base import (
     ReasoningDelta,
     ReasoningItem,
     Retrying,
+    Steered,
     TextDelta,
 )
 
@@ -65,11 +66,15 @@ _WRITE_AGAIN: dict[Dialect, str] = {
     "action": "Write this action again, as one JSON object with name and parameters between its tags.",
     "native": "Make this call again, with its arguments as one JSON object.",
 }
-_EMPTY: dict[Dialect, str] = {
-    "xml": "The batch was empty: its array holds no call, so nothing ran",
-    "delimiter": "The batch was empty: no line before §execute could be read as a §call:, so nothing ran",
-    "action": "",
-    "native": "",
+_EMPTY: dict[Dialect, Slip] = {
+    "xml": Slip(
+        "The <execute> block holds no call, so nothing ran.",
+        "Write the calls into its array; if you are done, answer without a block.",
+    ),
+    "delimiter": Slip(
+        "No line before §execute could be read as a §call:, so nothing ran.",
+        "Write each call on a line of its own; if you are done, answer without §execute.",
+    ),
 }
 _EMPTY_RAW: dict[Dialect, str] = {
     "xml": "<execute>[]</execute>",
@@ -88,16 +93,19 @@ _WRITE_NEXT = "Write them in your next answer, if they are still right after the
 
 _FORGED = Slip(
     "You wrote results yourself. They were discarded: only the engine reports results.",
-    "Your conclusions from them are unverified: correct them. To get results, write calls and stop.",
+    "Your conclusions from them are unverified: correct them. To get results, write calls and stop. "
+    "To mention the tag, put it in backticks.",
 )
-_CUT_BY_END = Slip(
-    "Your answer was cut at <end>, which ends the turn anywhere outside backticks.",
-    "Write the answer again, with the tag in backticks.",
+_FORGED_BESIDE_CALLS = (
+    "The results that you wrote yourself were discarded: only the engine reports results.\n"
+    "Correct what you concluded from them."
 )
-_UNCLOSED = Slip(
-    "Your answer ends in an unclosed thought, whose text is not shown to the user.",
-    "Write the whole answer again, outside the thought; to mention the tag, put it in backticks.",
-)
+_FORGED_OPENINGS: dict[Dialect, str] = {"xml": "<results>", "action": "<results>", "delimiter": "[SYSTEM:"}
+_ENDS: dict[Dialect, str] = {
+    "xml": "<end>, which ends the turn anywhere outside backticks",
+    "delimiter": "§end, which ends the turn at the start of any line",
+}
+_WRITE_END_AGAIN = "Write the answer again; to mention the mark, put it in backticks."
 _UNFINISHED = "Not run: the call is incomplete."
 _BROKEN_OFF = "Not run: the connection was lost before the block was complete. Write it again."
 _TOO_MANY_CALLS = (
@@ -141,6 +149,11 @@ class Cycle:
         """The problem of the last such call."""
         self.broken: ProviderError | None = None
         """The error that broke the answer off, if one did; what arrived before is processed."""
+        self.steered = False
+        """True if the answer has ended early, for the message that steered it."""
+        self._steering: Message | None = None
+        self._has_calls = False
+        """True if the answer has a native call, or the beginning of one."""
         self._prepared = prepared
         self._dialect: Dialect = conversation.dialect
         self._tools = conversation.registry.names
@@ -233,6 +246,14 @@ class Cycle:
         self._scheduler.cancel()
         self._news.set()
 
+    def steer(self, message: Message) -> None:
+        """Send `message`, which waits, to the running answer, if it has no call yet and its endpoint takes
+        messages meanwhile. In a dialect of text the endpoint does not know calls, whose results come first.
+        """
+        if self._native is not None:
+            self._steering = message
+            self._news.set()
+
     async def settle(self) -> None:
         """Wait until the response is closed and cancelled calls have ended."""
         if self._generation is not None:
@@ -257,6 +278,7 @@ class Cycle:
             if self._scheduler.failure:
                 await self._cut_short()
                 break
+            await self._send_steering()
             await self._emit_answer(self._variables.retry())
             if await self._go_on():
                 continue
@@ -268,10 +290,16 @@ class Cycle:
         broken = self.broken is not None
         await self._place_items(self._last, "after")
         await self._recorder.close_unit(interrupted=broken, unclosed=self._parser.unclosed and not broken)
-        if self._runs_calls and not broken:
+        if self._runs_calls and not broken and not self.steered:
             await self._report_slips()
         if not broken:
             self._close_previews(_UNFINISHED)
+
+    async def _send_steering(self) -> None:
+        if self._steering is None:
+            return
+        if self._closed or self._has_calls or await self.channel.steer(self._steering):
+            self._steering = None
 
     async def result(self, event: ResultEvent) -> None:
         """Emit the result of a call."""
@@ -287,8 +315,10 @@ class Cycle:
         """
         ends, calls = self.answered, bool(self._outcomes)
         if self._parser.forged and ends:
-            await self._refuse({"error": _FORGED.problem, "tool": "execute"}, _FORGED.cure)
-        elif self._boundary and not calls:
+            slip = self._slip_of_forged_results()
+            await self._refuse({"error": slip.problem, "tool": "execute"}, slip.cure)
+            return
+        if self._boundary and not calls:
             await self._report_empty_batch()
         elif self._boundary:
             await self._report_unread()
@@ -299,16 +329,30 @@ class Cycle:
                 payload["raw"] = self._stray_text()
             await self._recorder.emit({"type": "error", "timestamp": self._clock(), "payload": payload})
             await self._refuse(payload, slip.cure)
+        if self._parser.forged and calls:
+            await self._report_beside_calls(_FORGED_BESIDE_CALLS)
+
+    def _slip_of_forged_results(self) -> Slip:
+        """The slip in an answer whose results the model made up, or that only mentions their mark."""
+        if not self._parser.forged_to_end:
+            return _FORGED
+        return Slip(
+            f"Your answer was cut at {_FORGED_OPENINGS[self._dialect]}, which nothing closes: the rest was "
+            "discarded, and any calls with it.",
+            "Write the rest again. Only the engine reports results; to mention the tag, put it in backticks.",
+        )
+
+    async def _report_beside_calls(self, problem: str) -> None:
+        """Add a failed result to those of the calls: part of the answer was discarded."""
+        self._malformed_calls += 1
+        await self.result(brief_result(new_id(), "execute", problem, self._clock(), "failed"))
 
     async def _report_empty_batch(self) -> None:
         dialect = self._dialect
         units = self._all_units()
-        slip = find_slip(units, dialect, self._tools) if units else None
-        problem = slip.problem if slip else _EMPTY[dialect]
-        failed = slip is not None or dialect == "delimiter"
-        result = brief_result(new_id(), "execute", problem, self._clock(), "failed" if failed else "done")
-        if slip:
-            self._advise(result, slip.cure)
+        slip = (find_slip(units, dialect, self._tools) if units else None) or _EMPTY[dialect]
+        result = brief_result(new_id(), "execute", slip.problem, self._clock(), "failed")
+        self._advise(result, slip.cure)
         result["payload"]["raw"] = _EMPTY_RAW[dialect]
         result["cycle"] = self._id
         await self.result(result)
@@ -321,30 +365,33 @@ class Cycle:
         await self._generation.settle()
         unread = self._parser.rest + self._generation.trailing
         if any(line.lstrip().startswith(opening) for line in unread.splitlines()):
-            self._malformed_calls += 1
-            problem = f"{_UNREAD[self._dialect]}\n{_WRITE_NEXT}"
-            await self.result(brief_result(new_id(), "execute", problem, self._clock(), "failed"))
+            await self._report_beside_calls(f"{_UNREAD[self._dialect]}\n{_WRITE_NEXT}")
 
     async def _slip(self) -> Slip | None:
         """The slip because of which an answer without calls does not end the turn, if there is one."""
         units = self._all_units()
         if self._stray:
             return native_slip([name for name, _arguments in self._stray.values()], self._dialect)
-        if self._parser.answered and self._generation is not None and not self._streams:
-            await self._generation.settle()
-            line = (self._parser.rest + self._generation.trailing).partition("\n")[0]
-            if any(char.isalnum() for char in line):
-                return _CUT_BY_END
-            if not units:
+        if self._parser.answered and not self._streams:
+            if await self._is_cut_by_end(units):
+                return Slip(f"Your answer was cut at {_ENDS[self._dialect]}.", _WRITE_END_AGAIN)
+            if not units and self._dialect == "delimiter":
                 # The model ended the turn explicitly, with nothing to add.
                 return None
-        slip = find_slip(units, self._dialect, self._tools)
+        slip = find_slip(units, self._dialect, self._tools, unclosed=self._parser.unclosed)
         if slip is None and not self._parser.answered:
             slip = announced_slip(units, self._dialect)
-        spoke = any(unit["type"] == "respond" for unit in units)
-        if slip is None and spoke and self._parser.unclosed and units[-1]["type"] == "think":
-            return _UNCLOSED
         return slip
+
+    async def _is_cut_by_end(self, units: "Sequence[ThinkEvent | RespondEvent]") -> bool:
+        """Return whether the mark that ended the answer was only mentioned: text follows it on its line, or
+        anywhere if a colon precedes it."""
+        if self._generation is None:
+            return False
+        await self._generation.settle()
+        rest = self._parser.rest + self._generation.trailing
+        announced = bool(units) and units[-1]["content"].endswith(":")
+        return any(char.isalnum() for char in (rest if announced else rest.partition("\n")[0]))
 
     def _stray_text(self) -> str:
         """The native calls of an answer in a dialect that is text, as the history shows them."""
@@ -493,11 +540,14 @@ class Cycle:
             self._take_call(chunk)
         elif isinstance(chunk, ReasoningItem):
             self._events.append(chunk)
+        elif isinstance(chunk, Steered):
+            self.steered = True
         elif isinstance(chunk, Notice | Retrying):
             self.meter.retried = self.meter.retried or isinstance(chunk, Retrying)
             await self._report(chunk)
 
     def _take_call(self, piece: CallDelta) -> None:
+        self._has_calls = True
         self._reasoning.begin_unit("think")
         if self._native is None:
             # Some models make native calls although the request had no tools.

@@ -9,7 +9,7 @@ import asyncio
 import random
 import time
 from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from typing import Protocol
 
 from msgspec.structs import replace
@@ -32,6 +32,7 @@ from cogency_tui.providers.base import (
     Options,
     Provider,
     ProviderSession,
+    Steerable,
     Usage,
 )
 from cogency_tui.providers.http_transport import ATTEMPTS, Wait, with_retries
@@ -72,6 +73,11 @@ class Channel(Protocol):
         """Characters of the messages that were sent for the last cycle."""
         ...
 
+    @property
+    def expires(self) -> float | None:
+        """The Unix time at which the open session ends if nothing is sent; None without such a session."""
+        ...
+
     def generate(self, messages: Sequence[Message], options: Options = PLAIN) -> AsyncGenerator[Chunk, None]:
         """Answer `messages`; the channel adds the last answer to the `options`. Closing the iterator early
         stops the generation.
@@ -81,11 +87,18 @@ class Channel(Protocol):
         """
         ...
 
+    async def steer(self, message: Message) -> bool:
+        """Send `message`, which is the next one, to the answer that is being generated; return False where
+        that is not possible, or not yet."""
+        ...
+
     async def close(self) -> None: ...
 
 
 class ReplayChannel:
     """Sends the whole history with each request."""
+
+    expires: float | None = None
 
     def __init__(self, provider: Provider, reason: str = "", *, answers: LastAnswers | None = None) -> None:
         self.mode = "replay"
@@ -103,6 +116,11 @@ class ReplayChannel:
             async for chunk in chunks:
                 self._answers.note(self._provider, chunk)
                 yield chunk
+
+    async def steer(self, message: Message) -> bool:
+        """Return False: an answer to a request takes no message."""
+        del message
+        return False
 
     async def close(self) -> None:
         """Do nothing: no connection outlives a cycle."""
@@ -137,6 +155,10 @@ class ResumeChannel:
         self._session: ProviderSession | None = None
         self._known: list[Message] = []
         self._options = PLAIN
+
+    @property
+    def expires(self) -> float | None:
+        return self._session.expires if self._session is not None and self._session.reusable else None
 
     async def generate(
         self, messages: Sequence[Message], options: Options = PLAIN
@@ -199,6 +221,15 @@ class ResumeChannel:
             # How much of this round the session has is unknown.
             await self.close()
             raise
+
+    async def steer(self, message: Message) -> bool:
+        """Send `message` to the running answer where the session is one that takes it."""
+        if not isinstance(self._session, Steerable):
+            return False
+        with suppress(ProviderError):
+            # The answer ends with the error, too.
+            return await self._session.steer(message)
+        return False
 
     def _fresh(self, messages: Sequence[Message]) -> Sequence[Message] | None:
         """The part of `messages` that the session has not been sent: its own answer in its stored form,
@@ -263,6 +294,10 @@ class AutoChannel:
     def sent(self) -> int:
         return self._channel.sent
 
+    @property
+    def expires(self) -> float | None:
+        return self._channel.expires
+
     async def generate(
         self, messages: Sequence[Message], options: Options = PLAIN
     ) -> AsyncGenerator[Chunk, None]:
@@ -292,6 +327,10 @@ class AutoChannel:
         async with aclosing(self._replay.generate(messages, options)) as chunks:
             async for chunk in chunks:
                 yield chunk
+
+    async def steer(self, message: Message) -> bool:
+        """Send `message` to the running answer, as the channel in use does."""
+        return await self._channel.steer(message)
 
     async def _fall_back(self, cause: ProviderError) -> None:
         await self._resume.close()

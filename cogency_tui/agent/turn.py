@@ -5,7 +5,8 @@ gets exactly one result, what was written remains, and the turn's last event is 
 the `error` that ended the turn, if one did). This holds when the store fails, too.
 
 A message that is sent meanwhile steers the turn: the turn ends before its next request, when every call has
-its result, and the message begins the next one, whose first request has both. Each message begins a turn, so
+its result, and the message begins the next one, whose first request has both. A provider that takes messages
+while it answers has it earlier, and ends the answer for it. Each message begins a turn, so
 that all that counts, limits, reverts or forks turns counts it alike.
 """
 
@@ -27,7 +28,14 @@ from cogency_tui.agent.prompt import LAST_CYCLE
 from cogency_tui.agent.prompt_cache import CacheRequest
 from cogency_tui.agent.recorder import Recorder
 from cogency_tui.agent.subagent_progress import first_line
-from cogency_tui.errors import BudgetError, CogencyError, ContextTooLongError, ProviderError, StoreError
+from cogency_tui.errors import (
+    BudgetError,
+    CogencyError,
+    ContextTooLongError,
+    ProviderError,
+    StoreError,
+    sentence,
+)
 from cogency_tui.protocol.dialects import new_id
 from cogency_tui.protocol.events import (
     CallState,
@@ -56,8 +64,15 @@ _DETAIL = re.compile(r"`[^`]*`|\"[^\"]*\"|\d+")
 BREAKS = 3
 """Consecutive answers that break off, after which the turn ends."""
 
+_TURN = "turn"
+"""The tool of a result that is the engine's own report on the turn."""
+
 _LAST = "Not run: this was the last step of the turn."
 _MALFORMED = "Not run because of another error in this answer."
+_ONE_MORE = (
+    "The turn ends if the calls of the next answer all fail{}. Change the approach, or answer the user: what "
+    "is done, and what fails."
+)
 _BROKEN_OFF = "Not run: the turn failed before its block was complete."
 _GO_ON = (
     "The turn was cut short here, and the user continues it. What you wrote before it is saved; no call of "
@@ -85,8 +100,8 @@ class Turn:
         self._recorder = recorder
         self._clock = clock
         self._message_waits = message_waits
-        self._steers, conversation.was_steered = conversation.was_steered, False
-        """True if the turn before this one ended for the message of this one."""
+        self._steered_at, conversation.steered_at = conversation.steered_at, ""
+        """Where the turn before this one ended for the message of this one."""
         self._history = self._follow_dialect()
         self._actions = TurnActions()
         self._interrupted = False
@@ -113,6 +128,12 @@ class Turn:
                 waiting.cancel()
         if self._cycle is not None:
             self._cycle.stop()
+
+    def steer(self, query: str) -> None:
+        """Send the message that waits to the running answer where that is possible, so that it takes effect
+        at once. Nothing is sent past a limit of the budget, which is checked before requests."""
+        if self._cycle is not None and not self._conversation.budget.is_limited:
+            self._cycle.steer({"role": "user", "content": query})
 
     async def run(
         self,
@@ -161,7 +182,7 @@ class Turn:
     ) -> None:
         """Emit the user's message."""
         message: UserEvent = {"type": "user", "timestamp": self._clock(), "content": query}
-        if self._steers:
+        if self._steered_at:
             message["steered"] = True
         if self._sources:
             self._sources.record(message)
@@ -177,7 +198,7 @@ class Turn:
         """Send a model whose own words are the last ones a result: a request ends with what it is sent."""
         prepared = await self._history.prepare("")
         if prepared.messages[-1]["role"] == "assistant":
-            await self._recorder.emit(brief_result(new_id(), "turn", _GO_ON, self._clock(), "failed"))
+            await self._recorder.emit(brief_result(new_id(), _TURN, _GO_ON, self._clock(), "failed"))
 
     async def _cycles(self) -> None:
         most = self._conversation.settings.max_iterations
@@ -195,20 +216,30 @@ class Turn:
             self._breaks = 0
             # The calls of a malformed block did not run, nor those of the last cycle.
             await cycle.answer_open(_LAST if number == most else _MALFORMED)
+            gives_up = self._gives_up_after(cycle)
+            if number < most and cycle.failed and not gives_up:
+                await self._warn_of_giving_up(cycle)
             await self._measure(cycle)
             self._cycle = None
             if cycle.failure:
                 await self._error(f"{cycle.failure}.", "Send a message to continue.")
                 return
+            if cycle.steered:
+                if self._ends_before(number + 1):
+                    self._conversation.steered_at = "answer"
+                    await self._end()
+                    return
+                await self._continue()
+                continue
             if cycle.answered:
                 # Notices of this turn: there may be no other turn to show them.
                 await self._notices()
                 await self._end()
                 return
-            if self._gives_up_after(cycle):
+            if gives_up:
                 await self._error(
                     f"Turn stopped: every call failed in {self._failures.total()} consecutive batches. "
-                    f"Last error: {self._last_failures()}.",
+                    f"Last error: {sentence(self._last_failures())}",
                     "Check the last results, and send a message to continue.",
                 )
                 return
@@ -220,19 +251,28 @@ class Turn:
     def _ends_before(self, number: int) -> bool:
         """Return whether the turn ends before its request of this number, for a message that waits.
 
-        Messages that wait together go together: one that steers has no request of its own then.
+        Messages that wait together at a step go together: those before the last have no request of their own.
         """
-        self._conversation.was_steered = (number > 1 or self._steers) and self._message_waits()
-        return self._conversation.was_steered
+        if (number == 1 and self._steered_at != "step") or not self._message_waits():
+            return False
+        self._conversation.steered_at = "step"
+        return True
 
     def _gives_up_after(self, cycle: Cycle) -> bool:
         """Return whether repeated failures end the turn after this cycle."""
         if not cycle.failed:
             self._failures.clear()
             return False
-        kind = _DETAIL.sub("", cycle.slip)
+        kind = _kind_of_failure(cycle)
         self._failures[kind] += 1
         return self._failures[kind] >= FAILED_BATCHES or self._failures.total() >= MOST_FAILURES
+
+    async def _warn_of_giving_up(self, cycle: Cycle) -> None:
+        """Report to the model that one more cycle like this one ends the turn, if it does."""
+        any_way = self._failures.total() == MOST_FAILURES - 1
+        if any_way or self._failures[_kind_of_failure(cycle)] == FAILED_BATCHES - 1:
+            warning = _ONE_MORE.format("" if any_way or not cycle.slip else " in this way")
+            await self._recorder.emit(brief_result(new_id(), _TURN, warning, self._clock(), "failed"))
 
     def _follow_dialect(self) -> History:
         """The history in the dialect that the user's choice and the model require now."""
@@ -394,7 +434,11 @@ class Turn:
 
     def _last_failures(self) -> str:
         """The tools and outcomes of the last results."""
-        failed = (f"{each['tool']}: {each['payload']['outcome']}" for each in self._recorder.failures)
+        failed = (
+            f"{each['tool']}: {each['payload']['outcome']}"
+            for each in self._recorder.failures
+            if each["tool"] != _TURN
+        )
         return "; ".join(dict.fromkeys(first_line(each).rstrip(".") for each in failed))
 
     async def _error(self, message: str, hint: str = "") -> None:
@@ -423,3 +467,8 @@ class Turn:
 
     async def _end(self) -> None:
         await self._recorder.emit({"type": "end", "timestamp": self._clock()})
+
+
+def _kind_of_failure(cycle: Cycle) -> str:
+    """Return the problem of a cycle whose calls all failed, without its details."""
+    return _DETAIL.sub("", cycle.slip)

@@ -62,6 +62,9 @@ class UserCommand:
         if self._work is not None:
             self._work.cancel()
 
+    def steer(self, query: str) -> None:
+        """Do nothing: a command takes no message."""
+
     async def run(self) -> None:
         """Run the command to its end, and store its result."""
         self._preview()

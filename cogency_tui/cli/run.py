@@ -214,6 +214,9 @@ def _print_event(event: Event) -> None:
         payload = event["payload"]
         took = "" if payload["state"] == "declined" else f" ({event['duration'] * 1000:.0f} ms)"
         talk(f"{mark_of(payload)} {event['tool']} {outcome_shown(payload)}{took}")
+    elif event["type"] == "error" and "call" in event["payload"]:
+        # The failed result of the call, which follows, reports it.
+        pass
     elif event["type"] == "error":
         payload = event["payload"]
         mark = "◇" if payload.get("notice") else "⊘" if payload.get("declined") else "Error:"

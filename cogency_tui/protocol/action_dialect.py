@@ -44,6 +44,13 @@ _TAG_PART = re.compile(r"[\"'\[>]")
 _ATTRIBUTE = re.compile(
     r"""\s*([A-Za-z_][\w-]*)\s*=\s*(?:"([^"]*)"|'([^']*)'|(\[[^\]]*\])|([^\s"'>\[]+))""", re.DOTALL
 )
+_FIRST_CURES = {
+    **dict.fromkeys("`~", "leave a Markdown fence out; "),
+    "<": "write the object, not XML; ",
+    "[": "write one object in each action; ",
+}
+"""What to write instead of a body that begins with this character."""
+
 _OTHER_PARAMETERS = ("args", "arguments", "params", "input")
 _ATTRIBUTE_KEYS = ("type", "mode", "id", "depends_on")
 
@@ -198,7 +205,7 @@ class ActionParser(TagMachine):
         except JsonError as exc:
             self._block.advance(text, index, exc.index)
             if self._block.is_empty:
-                self._pass_over(f"Invalid action: {exc}; {MENTIONED}")
+                self._pass_over(f"Invalid action: {exc}; {_FIRST_CURES.get(text[exc.index], '')}{MENTIONED}")
             else:
                 self._fail(f"Invalid JSON in the action at {self._block.place()}: {exc}")
             return exc.index

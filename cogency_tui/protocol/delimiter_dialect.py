@@ -49,6 +49,8 @@ class DelimiterParser(Machine):
             self._report(f"The call was cut off at {self._block.place()}; it did not run", self._block.raw())
         elif self._step is DelimiterParser._before_json:
             self._refuse_call("no JSON object follows §call:")
+        elif self._step is DelimiterParser._forged:
+            self.forged_to_end = True
         plain, marker = self._lines.close()
         if self._step is DelimiterParser._text:
             self._add_text(plain)

@@ -26,6 +26,9 @@ class Parser(Protocol):
     forged: bool
     """True if the model has made up results, which were discarded."""
 
+    forged_to_end: bool
+    """True if no mark ended these, so that all after their opening was discarded."""
+
     rest: str
     """Discarded text of the last piece after the end."""
 

@@ -175,6 +175,11 @@ class OpenBlock:
             self.over_limit = True
 
     @property
+    def size(self) -> int:
+        """Characters read, the marker before the text not counted."""
+        return self._size
+
+    @property
     def is_empty(self) -> bool:
         """True if only white space was read."""
         self._count()
@@ -272,17 +277,27 @@ def element_problem(value: dict[str, Any]) -> str:
     """Explain why a JSON object is no call; empty where it is one."""
     for key in value:
         if key not in ("name", "args"):
-            cure = 'write "args"' if key in _OTHER_ARGS else 'a call has only "name" and "args"'
-            return f"has the unknown key {json.dumps(key, ensure_ascii=False)}; {cure}"
+            shown = json.dumps(key, ensure_ascii=False)
+            return f"has the unknown key {shown}; {_key_cure(key, value)}"
     if "name" not in value:
         return 'has no "name"; a call has "name" and "args"'
     if "args" not in value:
         return 'has no "args"; without arguments write "args": {}'
     if not isinstance(value["name"], str):
         return 'has a "name" that is not a string'
+    if isinstance(value["args"], str):
+        return 'has "args" that are a string; write the object itself'
     if not isinstance(value["args"], dict):
         return 'has "args" that are not an object'
     return ""
+
+
+def _key_cure(key: str, value: dict[str, Any]) -> str:
+    if key in _OTHER_ARGS:
+        return 'write "args"'
+    if "args" not in value:
+        return f'put {key} inside "args"'
+    return 'a call has only "name" and "args"'
 
 
 __all__ = ["CallReader", "Clock", "Emitter", "JsonError", "NewId", "OpenBlock", "element_problem"]

@@ -20,6 +20,10 @@ _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
 _WORD_RUN = re.compile(r"[A-Za-z]*")
 _HEX = frozenset("0123456789abcdefABCDEF")
 _ESCAPES = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
+_CONTROLS = {"n": "a newline", "t": "a tab", "r": "a carriage return", "b": "a backspace", "f": "a form feed"}
+_LONGEST_PATH = 200
+_PATH_END = re.compile(r"(?<!\w)[A-Za-z]:[\w .\x08\t\n\f\r-]+\Z")
+"""The end of a string that reads as a Windows path with unescaped backslashes."""
 _WORDS: dict[str, bool | None] = {"true": True, "false": False, "null": None}
 _LONGEST_NUMBER = 4000
 _LONGEST_WORD = 9
@@ -251,12 +255,18 @@ class JsonObjectReader:
             self._write(_ESCAPES[char])
             self._reading = _STRING
         else:
-            raise JsonError(
-                f"a backslash cannot be followed by {_show(char)} in a string; write two backslashes for a "
-                "literal one",
-                index,
-            )
+            problem = f"a backslash cannot be followed by {_show(char)} in a string"
+            raise JsonError(f"{problem}; {self._escape_cure(char)}", index)
         return index + 1
+
+    def _escape_cure(self, char: str) -> str:
+        if char == "'":
+            return "a single quote needs no backslash"
+        cure = "write two backslashes for a literal one"
+        path = _PATH_END.search(self._text.getvalue()[-_LONGEST_PATH:])
+        written = path.group() if path else ""
+        controls = [f"\\{each} is {name}" for each, name in _CONTROLS.items() if _ESCAPES[each] in written]
+        return f"{cure}, before it too: {', '.join(controls)}" if controls else cure
 
     def _read_unicode(self, text: str, index: int) -> int:
         char = text[index]

@@ -20,6 +20,7 @@ class Machine:
     def __init__(self, clock: Clock, new_id: NewId, first: Step) -> None:
         self.finished = False
         self.forged = False
+        self.forged_to_end = False
         self.unclosed = False
         self.rest = ""
         self._emitter = Emitter(clock, new_id)
@@ -124,7 +125,9 @@ class TagMachine(Machine):
         elif self._step is TagMachine._thought:
             self._emitter.text(self._closing.flush())
             self.unclosed = True
-        elif self._step is not TagMachine._forged_results:
+        elif self._step is TagMachine._forged_results:
+            self.forged_to_end = True
+        else:
             self._cut_off()
 
     def _cut_off(self) -> None:

@@ -64,6 +64,11 @@ class LiteralScanner:
         self._literal = literal
         self._matched = 0
 
+    @property
+    def held(self) -> int:
+        """Characters held back, which may begin the marker."""
+        return self._matched
+
     def scan(self, text: str, index: int) -> tuple[str, int, bool]:
         """As `MarkerScanner.scan`, for the one literal."""
         literal = self._literal

@@ -31,11 +31,16 @@ class Slip:
 
 
 def find_slip(
-    units: Sequence[ThinkEvent | RespondEvent], dialect: Dialect, tools: Collection[str] = ()
+    units: Sequence[ThinkEvent | RespondEvent],
+    dialect: Dialect,
+    tools: Collection[str] = (),
+    *,
+    unclosed: bool = False,
 ) -> Slip | None:
     """Return the slip in an answer that has no call and would end the turn.
 
-    `units` are its complete units; `tools` are the names that a tool answers to.
+    `units` are its complete units, the last of them `unclosed` or not; `tools` are the names that a tool
+    answers to.
     """
     known = frozenset(tools)
     if units and units[-1]["type"] == "think":
@@ -43,19 +48,41 @@ def find_slip(
         if call is not None:
             return _slip_in_thought(call, dialect)
     last = next((index for index in reversed(range(len(units))) if units[index]["type"] == "respond"), None)
+    is_open = unclosed and bool(units) and units[-1]["type"] == "think"
+    open_thought = _OPEN_THOUGHTS.get(dialect) if is_open else None
     if last is None:
-        return _SLIP_ONLY_THOUGHT if units else _SLIP_EMPTY
+        return (open_thought or _SLIP_ONLY_THOUGHT) if units else _SLIP_EMPTY
     call = _last_call([unit["content"] for unit in units[: last + 1]], known)
     if call is None:
-        return None
+        return open_thought or _slip_of_tags(units[: last + 1], dialect)
     return replace(_slip_in_answer(call, dialect), leaked=call.dialect is None)
+
+
+def _slip_of_tags(units: Sequence[ThinkEvent | RespondEvent], dialect: Dialect) -> Slip | None:
+    """Return the slip in an answer that ends in §execute, is a thought in other tags, or mentions the tags
+    of one."""
+    answer = units[-1]["content"]
+    if dialect != "delimiter" and _LONE_BOUNDARY.search(answer):
+        return Slip(
+            "Your answer ends with §execute, which is not the call syntax here, so nothing ran.",
+            f"Write the call {_FORMS[dialect]}. {_EXAMPLE}",
+        )
+    closing = _THOUGHT_END.search(answer)
+    if closing and not MarkdownCode.open_fence(answer):
+        return Slip(f"Your answer is a thought: nothing follows {closing.group()}.", _SLIP_ONLY_THOUGHT.cure)
+    for before, thought, after in zip(units, units[1:], units[2:], strict=False):
+        kinds = [unit["type"] for unit in (before, thought, after)]
+        if kinds == ["respond", "think", "respond"] and _CONNECTIVE.fullmatch(thought["content"]):
+            return _SLIP_MENTIONED_THOUGHT
+    return None
 
 
 def native_slip(names: Sequence[str], dialect: Dialect) -> Slip:
     """Return the slip in an answer with native calls of these tools, where calls are text."""
-    called = ", ".join(dict.fromkeys(filter(None, names))) or "a tool"
+    named = ", ".join(dict.fromkeys(filter(None, names)))
+    called = f" ({named})" if named else ""
     return Slip(
-        f"You called {called} by the tool calls of the API, which are not offered here, so nothing ran.",
+        f"You used native tool calls{called}, which are off here, so nothing ran.",
         f"Write the call {_FORMS[dialect]}.",
         leaked=True,
     )
@@ -79,6 +106,8 @@ def _is_step_announced(answer: str) -> bool:
     """Return whether an answer is one short paragraph whose last sentence, and no other, announces a step."""
     if len(answer) > _LONGEST_ANNOUNCEMENT or "\n" in answer or _ELSE.search(answer) or _PLAN.search(answer):
         return False
+    if _NEXT_STEP.match(answer):
+        return True
     *before, last = _SENTENCE_END.split(answer)
     announces = _STEP.match(last) is not None and not _LATER.search(last)
     return announces and not any(_STEP.match(each) for each in before)
@@ -96,7 +125,7 @@ _NAME_ATTRIBUTE = r"""\s+name\s*=\s*["'](?P<name>[^"'<>\n]{1,200})["'][^<>]{0,20
 @dataclass(frozen=True, slots=True)
 class _Syntax:
     """A syntax of calls. `opening` matches up to the payload; its groups `name` and `tag`, where there are
-    any, are the tool's.
+    any, are the tool's, and `label` completes the label.
 
     A payload that is no JSON object or array of objects runs to `closing`. With `known`, only the name of a
     tool distinguishes a call from other text.
@@ -119,10 +148,24 @@ def _syntax(
 _PARENTHESIS = r"^[ \t]*(?:functions\.|tools\.)?(?P<name>[a-zA-Z_]\w{0,99})\((?=\s*\{\s*[\"}])"
 """The beginning of `read({"file": …})`. Objects of a programming language have bare keys."""
 
+_KEYWORDS = (
+    r"^ {0,3}(?:print\(\s{0,9})?(?:functions\.|tools\.)?(?P<name>[a-zA-Z_]\w{0,99})"
+    r"\((?=\s{0,9}[a-zA-Z_]\w{0,99}\s{0,9}=\s{0,9}[\"'\d\[{TFN-][^\n]*\)[ \t]*"
+    r"(?:\Z|\n\s{0,99}[\w.]{1,100}\())"
+)
+"""The beginning of a line `read(file="…")` with which a text ends, perhaps among others like it."""
+_PYTHON_LINE = "a Python call"
+"""In Markdown code it is program code."""
+
 _SYNTAXES = (
-    _syntax("an <execute> block", r"<execute>(?=\s*(?:\[\s*)?\{)", r"</execute>", dialect="xml"),
+    _syntax(
+        "an <execute> block",
+        r"<execute(?:\s+(?P<attribute>[\w-]{1,40})[^<>]{0,200})?>(?=\s*(?:\[\s*)?\{)",
+        r"</execute>",
+        dialect="xml",
+    ),
     _syntax("an <action> block", r"<action(?:\s[^<>]*)?>(?=\s*\{)", r"</action>", dialect="action"),
-    _syntax("a §call: line", r"§call:(?=\s*\{)", dialect="delimiter"),
+    _syntax("a §call: line", r"§call:(?:\s*(?P<name>[a-zA-Z_][\w.]{0,99}))?(?=\s*\{)", dialect="delimiter"),
     # Claude, MiniMax, DeepSeek 3.2
     _syntax(
         "an <invoke> block",
@@ -146,8 +189,8 @@ _SYNTAXES = (
         r"</function>",
     ),
     _syntax(
-        "a native call block",
-        rf"<{_NAMESPACE}(?:{_WRAPPER})(?:{_NAME_ATTRIBUTE})?>(?=\s*(?:[\[{{]|<(?:\w*name|parameters?|arg\w*)\b))",
+        "a <{}> block",
+        rf"<{_NAMESPACE}(?P<label>{_WRAPPER})(?:{_NAME_ATTRIBUTE})?>(?=\s*(?:[\[{{]|<(?:\w*name|parameters?|arg\w*)\b))",
         rf"</{_NAMESPACE}(?:{_WRAPPER})>",
     ),
     # Gemini and Gemma
@@ -184,20 +227,21 @@ _SYNTAXES = (
         r"<[｜|]tool[▁_]call[▁_]end[｜|]>",
     ),
     _syntax(
-        "a commentary call",
+        "a to=functions.{} call",
         r"(?:<\|start\|>assistant)?(?:<\|channel\|>)?(?:analysis|commentary)?\s{0,9}"
-        r"to=functions\.(?P<name>[\w-]{1,200})[^{}\n]{0,200}(?=\s*\{)",
+        r"to=functions\.(?P<name>(?P<label>[\w-]{1,200}))[^{}\n]{0,200}(?=\s*\{)",
         r"<\|call\|>",
     ),
     # Cline and similar ones; Llama and Gemma with calls as Python; ReAct
     _syntax("a block named after a tool", r"<(?P<tag>[A-Za-z_][\w-]{0,99})>(?=\s*\S)", known=True),
     _syntax("a call as Python", r"^\[(?P<name>[A-Za-z_]\w{0,199})\((?=\w+\s*=|\))", r"\)\]", known=True),
+    _syntax(_PYTHON_LINE, _KEYWORDS, r"\)\)?", known=True),
     _syntax("an Action", r"^Action:[ \t]*(?P<name>[\w.-]{1,200})\s*\nAction Input:(?=\s*\{)", known=True),
 )
 _OPENING_START = re.compile(
     r"<(?:\|start\|>|\|channel\|>)|<(?=[\w|｜])|§call:|\[(?=TOOL_|[A-Za-z_]\w*\()|^Action:"
     r"|^[ \t]*(?:print\s*\(\s*)?default_api\.|(?:commentary|analysis)?\s?to=functions\."
-    rf"|{_PARENTHESIS.replace('?P<name>', '?:')}",
+    rf"|{_PARENTHESIS.replace('?P<name>', '?:')}|{_KEYWORDS.replace('?P<name>', '?:')}",
     re.MULTILINE,
 )
 
@@ -221,9 +265,21 @@ _RESULT_ENDS = tuple(f"</{name}>" for name in _RESULTS)
 _RESULTS_MARK = re.compile(
     rf"<(/?){_NAMESPACE}(?:{'|'.join(_RESULTS)})>|\[TOOL_RESULTS\]|^Observation:", re.M
 )
+_FOREIGN_ANSWER = re.compile(r"^[ \t]*(?:<respon(?:se|d)>|§respond:)", re.MULTILINE)
 _COMMENTS = re.compile(r"(?:\s+|(?:#|//)[^\n]*(?:\n|\Z)|<!--[^<>]*-->)*+")
 _THOUGHT = re.compile(r"<(think|thought)>")
 _INFO = re.compile(r"[ \t]*[\w-]{0,40}")
+_PROSE_INFO = re.compile(
+    r"\s*(?:xml|html|json|te?xt|plain\w*|markdown|md|execute|action|tool_?\w*)?\s*", re.I
+)
+"""Info strings of fenced blocks that are not program code."""
+_LONGEST_OPENING = 40
+_INDENT = 8
+_LINE_BEFORE = re.compile(r"(?:\A|[\r\n])[ \t]*\Z")
+_THOUGHT_END = re.compile(r"</(?:think|thinking|thought)>\Z")
+_LONE_BOUNDARY = re.compile(r"^[ \t]*§execute\s*\Z", re.MULTILINE)
+_CONNECTIVE = re.compile(r"(?:and|or|to|then|with|…|\.\.\.|[,/|–-])(?:\s+a)?", re.IGNORECASE)
+"""Text between two tags that are only mentioned."""
 _TOOL_CODE = re.compile(r"\s*tool_(?:code|call)s?\b")
 _RUN = re.compile(r"`+")
 _FENCE_LINE = re.compile(r"(?:^|(?<=[\r\n])) {0,3}(?:```|~~~)[^\r\n]*")
@@ -256,10 +312,11 @@ _ANNOUNCEMENT = re.compile(
     rf"(?:{_HAVING},?\s+I(?:['’](?:ll|m)|\s+(?:will|can|am))?\b"
     rf"|(?:I['’]ll|I\s+will|I['’]m\s+going\s+to|I\s+am\s+going\s+to|let\s+me|let['’]s)\s+"
     rf"(?:{_ADVERB}\s+){{0,2}}(?:{_DOING}|[^.!?]{{1,80}}?\s{_HAVING}[,.!…:\s])"
-    rf"|I(?:['’]m|\s+am)\s+(?:now\s+)?waiting\b)",
+    rf"|(?:I(?:['’]m|\s+am)\s+)?(?:now\s+)?(?:waiting\b|awaiting\s+(?:{_RESULT}|it)\b)"
+    rf"|(?:this|that|it|the\s+(?:call|block|command))\s+[^.!?]{{1,120}}\b(?:gives|tells|shows|lets|allows|helps)\s+me\b)",
     re.IGNORECASE,
 )
-"""Beginnings of a first-person announcement of the model's next step."""
+"""Beginnings of a first-person announcement of the model's next step, or of what a call brings it."""
 _ELSE = re.compile(
     r"[?<§]|```|~~~|\b(?:if|when|whenever|once|until|unless|before|after|should|as\s+soon\s+as|for)\s+you\b|\bif\s+needed\b"
     r"|\byour\s+(?:answer|reply|response|word|go-ahead|confirmation|approval|permission|decision|feedback)\b"
@@ -273,17 +330,32 @@ _ACT = (
     r"(?:re-?read|read|run|execute|check(?!\s+in\b)|inspect|examine|open|search|find(?!\s+out\b)|list|view|fetch|load"
     r"|look(?!\s+forward)|review|verify|test|analy[sz]e|explore|scan|trace|grep|investigate|debug|identify|locate"
     r"|figure\s+out|edit|fix|apply|update|add|remove|delete|replace|rename|move|implement|install|build|compile"
-    r"|create|write|change|(?:start|begin)\s+(?:by|with)|(?:take|have)\s+a\s+(?:\w+\s+)?look)\b"
+    r"|create|write|change|(?:start|begin)\s+(?:by|with)|(?:take|have)\s+a\s+(?:\w+\s+)?look"
+    r"|re-?run|re-?start|retry|launch|try\s+(?:again|another|a\s+different|once\s+more)|start\s+the\s+\w+"
+    r"|see\s+(?:what|whether|if|how|which|where)(?!\s+you)|understand\s+the|get\s+(?:a|the)\s+\w+|correct\s+(?:the|that|it)"
+    r"|proceed\s+(?:to|with)|continue\s+(?:by|to|with\s+the)|(?:use|call)\s+(?:the\s+)?[`\w]+\s+tool"
+    r"|use\s+`?(?:shell|bash|grep|find|read|git)`?\s+to)\b"
+)
+_ACTING = (
+    r"(?:re-?reading|reading|running|executing|checking|inspecting|examining|opening|searching|looking|listing"
+    r"|viewing|fetching|loading|reviewing|verifying|testing|analy[sz]ing|exploring|scanning|tracing|investigating"
+    r"|debugging|locating|finding|editing|fixing|applying|updating|adding|removing|deleting|replacing|renaming"
+    r"|moving|implementing|installing|building|compiling|creating|writing|changing|starting|launching|trying)\b"
 )
 _STEP = re.compile(
-    r"(?:(?:OK(?:ay)?|all\s?right|sure|great|good|perfect|understood|got\s+it|and|so|then|next|now|first)[,:!]?\s+){0,3}"
-    r"(?:(?:I['’]ll|I\s+will|I['’]m\s+going\s+to|I\s+am\s+going\s+to|let\s+me|let['’]s)\s+"
+    r"[*_>\s]*(?:(?:OK(?:ay)?|all\s?right|sure|great|good|perfect|understood|got\s+it|and|so|then|next|now|first)[,:!]?\s+){0,3}"
+    r"(?:(?:I['’]ll|I\s+will|I(?:['’]m|\s+am)\s+(?:now\s+)?going\s+to|let\s+me|let['’]s)\s+"
     rf"(?:(?:then|now|also|just|first|next|quickly|go\s+ahead\s+and|need\s+to)\s+){{0,2}}{_ACT}"
-    r"|(?:I['’]m\s+|I\s+am\s+)?(?:now\s+)?(?:reading|running|checking|inspecting|opening|searching|looking|listing"
-    r"|fetching)\b[^!?]*?\s*(?:\bnow[.!]?|\.\.\.|…)\s*\Z)",
+    rf"|(?:I['’]m\s+|I\s+am\s+)?(?:now\s+)?{_ACTING}[^!?]*?\s*(?:\bnow[.!]?|\.\.\.|…)[*_]*\s*\Z)",
     re.IGNORECASE,
 )
 """The beginning of a sentence in which the model announces that it acts at once."""
+_NEXT_STEP = re.compile(
+    r"[*_#>\s]*next(?:\s+(?:step|action))?[*_]*\s*[:–—-][*_\s]*"
+    rf"(?:I['’]ll\s+|let\s+me\s+)?{_ACT}",
+    re.IGNORECASE,
+)
+"""The beginning of an answer that is nothing but the name of a step."""
 _LATER = re.compile(
     r"\b(?:each|every|always|never|whenever|in\s+(?:the\s+)?future|in\s+your|with\s+you|to\s+you|next\s+time"
     r"|(?:next|following|later)\s+(?:step|turn|message|answer|release|version|session)s?|going\s+forward|later|tomorrow"
@@ -440,6 +512,10 @@ class _Call:
     sure: bool = True
     closed: bool = False
     place: _Place = "bare"
+    fence: str = ""
+    """The line that opens the fence around it, where no line closes that and other text precedes the call."""
+    attribute: str = ""
+    """The first attribute of its tag, where that takes none."""
     answered: bool = False
     announced: bool = False
 
@@ -453,6 +529,10 @@ class _Fence:
     start: int
     stop: int
     end: int
+
+    @property
+    def is_open(self) -> bool:
+        return self.stop == self.end
 
 
 def _fences(text: str) -> list[_Fence]:
@@ -506,13 +586,20 @@ def _last_call(contents: Sequence[str], tools: frozenset[str]) -> _Call | None:
         # Bare results behind a bare call are made up, and so is the model's text about them.
         call = _Text(_trimmed(text[: results[0]]), tools).bare_call()
         call = call and replace(call, answered=True)
-    call = call or _announced_call(text, tools)
+    call = call or _answered_call(text, tools) or _announced_call(text, tools)
     if call is None and len(contents) > 1 and _ENDS_IN_TAG.search(text):
         # A marker of the dialect within the block, say in the content of a file, has split it into units.
         call = _Text(_trimmed("\n".join(contents)), tools).bare_call()
         if call is not None and not call.closed:
             return None
     return call
+
+
+def _answered_call(text: str, tools: frozenset[str]) -> _Call | None:
+    """Return the call of another dialect before an answer in the marks of that dialect."""
+    answer = _FOREIGN_ANSWER.search(text)
+    call = _Text(_trimmed(text[: answer.start()]), tools).bare_call() if answer else None
+    return call if call is not None and call.dialect is not None else None
 
 
 def _announced_call(text: str, tools: frozenset[str]) -> _Call | None:
@@ -540,7 +627,13 @@ class _Text:
 
     def call_at_end(self) -> _Call | None:
         """Return the call at the end of the text, with nothing after it."""
-        return self._fenced_call() or self._spanned_call() or self.bare_call() or self._bare_json()
+        return (
+            self._fenced_call()
+            or self._spanned_call()
+            or self.bare_call()
+            or self._bare_json()
+            or self._call_at_end_of_fence()
+        )
 
     def call_anywhere(self) -> _Call | None:
         """Return a call in a thought that neither Markdown nor the text after it makes an example."""
@@ -566,6 +659,33 @@ class _Text:
         fence = self._fenced[-1]
         content = _Text(_trimmed(self._text[fence.start : fence.stop]), self._tools)
         return content.whole(0, "fence", fence.info)[0]
+
+    def _call_at_end_of_fence(self) -> _Call | None:
+        """Return the complete call that ends the last fenced block, after other text.
+
+        A closed block of program code is a listing, and so is a call in it.
+        """
+        if not self._fenced or self._fenced[-1].end < len(self._text):
+            return None
+        fence = self._fenced[-1]
+        if not fence.is_open and not _PROSE_INFO.fullmatch(fence.info):
+            return None
+        call = _Text(_trimmed(self._text[fence.start : fence.stop]), self._tools)._complete_call()
+        opening = self._text[fence.opening : fence.start].strip() if fence.is_open else ""
+        return call and replace(call, place="fence", fence=opening[:_LONGEST_OPENING])
+
+    def _complete_call(self) -> _Call | None:
+        """Return the closed call at the end of the text that begins a line."""
+        index = 0
+        for opening in _OPENING_START.finditer(self._text):
+            start = opening.start()
+            if start < index or not _LINE_BEFORE.search(self._text, max(0, start - _INDENT), start):
+                continue
+            call = self._call(start)
+            index = self._skip_glue(call.stop) if call is not None else index
+            if call is not None and index == len(self._text) and call.sure and call.closed:
+                return call if self._counts_in_code(call) else None
+        return None
 
     def _spanned_call(self) -> _Call | None:
         """Return the call between the text's last run of backticks and an earlier one of the same length."""
@@ -611,6 +731,8 @@ class _Text:
     def _counts_in_code(self, call: _Call) -> bool:
         if call.dialect is not None:
             return True
+        if call.label == _PYTHON_LINE:
+            return False
         return bool(call.names) and all(_tool_name(name) in self._tools for name in call.names)
 
     # Bare calls
@@ -666,10 +788,13 @@ class _Text:
             name, tag = groups.get("name") or "", groups.get("tag") or ""
             if syntax.known and _tool_name(name or tag) not in self._tools:
                 continue
+            if label := groups.get("label"):
+                syntax = replace(syntax, label=syntax.label.format(label))
             if tag:
                 closing = re.compile(f"</{re.escape(tag)}>")
                 syntax = replace(syntax, label=f"a <{tag}> block", closing=closing)
-            return self._with_payload(syntax, opening.end(), name)
+            call = self._with_payload(syntax, opening.end(), name)
+            return call and replace(call, attribute=groups.get("attribute") or "")
         return None
 
     def _with_payload(self, syntax: _Syntax, start: int, name: str) -> _Call | None:
@@ -770,6 +895,8 @@ class _Inside:
 
 # Reports to the model
 
+_THOUGHT_CLOSINGS: dict[Dialect, str] = {"xml": "</think>", "action": "</thought>"}
+_AFTER_THOUGHTS: dict[Dialect, str] = {**_THOUGHT_CLOSINGS, "delimiter": "§respond:"}
 _SLIP_EMPTY = Slip(
     "You wrote nothing: neither a call nor an answer.", "Write the next call, or the answer to the user."
 )
@@ -777,8 +904,20 @@ _SLIP_ONLY_THOUGHT = Slip(
     "You wrote only a thought: neither a call nor an answer.",
     "Write the next call, or the answer to the user, after the thought.",
 )
+_OPEN_THOUGHTS: dict[Dialect, Slip] = {
+    dialect: Slip(
+        f"Your answer ends in a thought, whose text the user does not see: {missing} is missing.",
+        "Write the next call, or the whole answer again, outside the thought; to mention the mark, put it in "
+        "backticks.",
+    )
+    for dialect, missing in _AFTER_THOUGHTS.items()
+}
+_SLIP_MENTIONED_THOUGHT = Slip(
+    "Your answer mentions the tags of a thought outside backticks, so the text between them is not in it.",
+    "Write the answer again, with the tags in backticks.",
+)
 _ANNOUNCED_EXAMPLE = "If it was an example, end the answer without announcing a next step."
-_EXAMPLE = "If it was an example, your answer is complete: just add a closing sentence."
+_EXAMPLE = "If it was an example, your answer is complete: just add one closing sentence."
 _FORMS: dict[Dialect, str] = {
     "xml": "as an <execute> block",
     "delimiter": "as a §call: line with §execute on the line after it",
@@ -808,9 +947,21 @@ def _slip_in_answer(call: _Call, dialect: Dialect) -> Slip:
             f"{found}, which is not the call syntax here, so nothing ran.",
             f"Write the call {_FORMS[dialect]}{_BARE[call.place] if dialect != 'native' else ''}. {example}",
         )
+    if call.fence:
+        return Slip(
+            f"Your answer ends with {call.label} in the Markdown fence that “{call.fence}” opens and no line "
+            "closes, so nothing ran.",
+            f"Close the fence with a line of {_fence_run(call.fence)} alone, then write the block again. "
+            f"{example}",
+        )
     if call.place != "bare":
         cure = f"Write the call again{_BARE[call.place]}. {example}"
         return Slip(f"{found}, so nothing ran.", cure)
+    if call.attribute:
+        return Slip(
+            f"<execute> has the attribute {call.attribute}, but takes none, so nothing ran.",
+            f"Write the block again, with the tag <execute> alone. {example}",
+        )
     if dialect == "delimiter":
         return Slip(
             "§call: is a call only at the start of a line, with only its JSON object after it on that line, "
@@ -823,14 +974,14 @@ def _slip_in_answer(call: _Call, dialect: Dialect) -> Slip:
     )
 
 
+def _fence_run(opening: str) -> str:
+    return opening[: len(opening) - len(opening.lstrip(opening[0]))]
+
+
 def _slip_in_thought(call: _Call, dialect: Dialect) -> Slip:
-    closings: dict[Dialect, str] = {
-        "xml": "Close the thought with </think>, then write the call",
-        "delimiter": "After the thought, write the call",
-        "action": "Close the thought with </thought>, then write the call",
-        "native": "After the thought, write the call",
-    }
+    closing = _THOUGHT_CLOSINGS.get(dialect)
+    then = f"Close the thought with {closing}, then write" if closing else "After the thought, write"
     return Slip(
         f"Your thought contains {call.label}, and nothing inside a thought runs.",
-        f"{closings[dialect]} {_FORMS[dialect]}. If it was an example, answer the user after the thought.",
+        f"{then} the call {_FORMS[dialect]}. If it was an example, answer the user after the thought.",
     )

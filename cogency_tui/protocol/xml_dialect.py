@@ -4,7 +4,10 @@ The parser converts wire text to events, the writer stored events back to the mo
 """
 
 import json
+import re
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
 
 from cogency_tui.protocol.event_emitter import (
     MENTIONED,
@@ -36,6 +39,61 @@ _NAMED = 9
 """Further problems of a block that are named."""
 
 _MENTIONED_CURE = "Write the answer again; or, for a call: <execute>, one JSON array of calls, </execute>."
+_EMPTY_CURE = f"Write the calls between the tags, as one JSON array; {MENTIONED}."
+_Place = Literal["before", "among", "after"]
+_FOUND = re.compile(r"</?[\w:.-]{1,40}(?:\s[^<>\n]{0,80})?>|<!\[CDATA\[|`{3,}|~{3,}|//|/\*")
+
+
+@dataclass(frozen=True, slots=True)
+class _Misplaced:
+    """Text before, among or after the calls of a block that does not belong there, from `start` of the block
+    on. Something else was expected at this `place`; `count` calls precede it.
+
+    It is described when the block has ended: the text arrives in pieces.
+    """
+
+    where: _Place
+    expected: str
+    place: str
+    start: int
+    char: str
+    count: int
+
+    def describe(self, block: str) -> tuple[str, str]:
+        """Return the error, and the cure where it is not to write the block again."""
+        tag = _FOUND.match(block, self.start)
+        found = tag.group() if tag else self.char
+        if self.where == "after":
+            return f"Invalid execute block: expected {self.expected}, found {_quoted(found)}", ""
+        before = self.where == "before"
+        if before and found == "</execute>":
+            return "The execute block is empty", _EMPTY_CURE
+        reason = self._reason(found, before=before)
+        cure = _MENTIONED_CURE if reason.endswith(MENTIONED) else ""
+        return f"Invalid execute block at {self.place}: {reason}", cure
+
+    def _reason(self, found: str, *, before: bool) -> str:
+        if found in ("#", "//", "/*"):
+            return "JSON has no comments"
+        if before and found.startswith(("```", "~~~")):
+            return "it holds a Markdown fence; leave the fence out"
+        if before and self.char == "<":
+            return "it holds XML; write one JSON array of calls"
+        if self.char == "<":
+            return "the array is not closed; ] is missing before </execute>"
+        if self.char == "]" and not before:
+            return "a comma before the closing bracket"
+        after = f" after call {self.count}" if self.count else ""
+        return f"expected {self.expected}{after}, found {_quoted(found)}{self._hint(before=before)}"
+
+    def _hint(self, *, before: bool) -> str:
+        if not before:
+            return ""
+        return "; even a single call goes into an array" if self.char == "{" else f"; {MENTIONED}"
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
 
 
 class XmlParser(TagMachine):
@@ -48,6 +106,7 @@ class XmlParser(TagMachine):
         self._problem: ErrorPayload | None = None
         """The first problem of the block, which is reported with the others when the block ends."""
         self._others: list[str] = []
+        self._misplaced: _Misplaced | None = None
         self._count = 0
 
     def _open(self, marker: str) -> None:
@@ -68,13 +127,19 @@ class XmlParser(TagMachine):
             self.finished = True
 
     def _cut_off(self) -> None:
-        if self._step in (XmlParser._after_array, XmlParser._closing_marker):
-            self._fail(
-                "The execute block was cut off: </execute> is missing after its array; none of its calls ran"
-            )
+        if self._step is XmlParser._before_array:
+            self._fail("The execute block was cut off: nothing follows <execute>", _EMPTY_CURE)
         elif self._step is not XmlParser._skip and self._problem is None:
-            self._fail(f"The execute block was cut off at {self._block.place()}; none of its calls ran")
+            self._fail(f"The execute block was cut off at {self._block.place()}: {self._missing()}")
         self._report()
+
+    def _missing(self) -> str:
+        """Describe the end of the block that did not arrive."""
+        if self._step in (XmlParser._after_array, XmlParser._closing_marker):
+            return "</execute> is missing"
+        if self._step is XmlParser._element:
+            return f"the end of call {self._count + 1}, ] and </execute> are missing"
+        return "] and </execute> are missing"
 
     # The payload: an array of calls, then the closing marker.
 
@@ -104,9 +169,7 @@ class XmlParser(TagMachine):
             return index
         char = text[index]
         if char not in steps:
-            mentioned = self._step is XmlParser._before_array and char != "{"
-            message = f"Invalid execute block at {self._block.place()}: {self._slip(char, expected)}"
-            self._fail(message, _MENTIONED_CURE if mentioned else "")
+            self._misplace(char, expected, self._block.size)
             return index
         self._step = steps[char]
         if char == "{":
@@ -117,16 +180,15 @@ class XmlParser(TagMachine):
         self._block.advance(text, index, index + 1)
         return index + 1
 
-    def _slip(self, char: str, expected: str) -> str:
-        """Describe the error at `char` between the calls."""
-        if self._step is XmlParser._next_element and char == "]":
-            return "a comma before the closing bracket"
-        after = f" after call {self._count}" if self._count else ""
-        found = json.dumps(char, ensure_ascii=False)
-        hint = ""
-        if self._step is XmlParser._before_array:
-            hint = "; even a single call goes into an array" if char == "{" else f"; {MENTIONED}"
-        return f"expected {expected}{after}, found {found}{hint}"
+    def _misplace(self, char: str, expected: str, start: int) -> None:
+        """Skip the rest of the block from `char` at `start` on, which does not belong there."""
+        places: dict[Step, _Place] = {
+            XmlParser._before_array: "before",
+            XmlParser._closing_marker: "after",
+        }
+        where: _Place = places.get(self._step, "among")
+        self._misplaced = _Misplaced(where, expected, self._block.place(), start, char, self._count)
+        self._fail("")
 
     def _element(self, text: str, index: int) -> int:
         call = self._call
@@ -164,11 +226,11 @@ class XmlParser(TagMachine):
         return index
 
     def _closing_marker(self, text: str, index: int) -> int:
+        held = self._closing.held
         plain, stop, closed = self._closing.scan(text, index)
         if plain:
-            found = json.dumps(plain[0], ensure_ascii=False)
             scanner = self._closing
-            self._fail(f"Invalid execute block: expected </execute> after the array, found {found}")
+            self._misplace(plain[0], "</execute> after the array", self._block.size - held)
             self._closing = scanner
             self._block.advance(text, index, stop)
             if closed:
@@ -219,10 +281,16 @@ class XmlParser(TagMachine):
 
     def _report(self) -> None:
         assert self._problem is not None
-        error = ". ".join([self._problem["error"], *self._others[:_NAMED]])
-        if more := self._others[_NAMED:]:
+        raw = self._block.raw()
+        problems = [self._problem["error"], *self._others]
+        if self._misplaced is not None:
+            problems[-1], cure = self._misplaced.describe(raw.removeprefix("<execute>"))
+            if cure:
+                self._problem["hint"] = cure
+        error = ". ".join(problems[: _NAMED + 1])
+        if more := problems[_NAMED + 1 :]:
             error += f". {len(more):,} more problems"
-        self._emitter.malformed({**self._problem, "error": error, "raw": self._block.raw()})
+        self._emitter.malformed({**self._problem, "error": error, "raw": raw})
         self.finished = True
 
 
@@ -246,7 +314,7 @@ class XmlWriter(TextWriter):
             elif event["type"] == "respond":
                 wrapped = previous == "respond"
                 last = event is events[-1] and not calls and not wrapped
-                text = shield(event["content"], _TAGS, last=last)
+                text = shield(event["content"], _TAGS if wrapped else OPENING, last=last)
                 # On lines of their own: an inline code span left open ends with its line.
                 parts.append(f"<respond>\n{text}\n</respond>" if wrapped else text)
             elif event["type"] == "call":
@@ -256,7 +324,7 @@ class XmlWriter(TextWriter):
                 block = event["payload"].get("raw", "")
                 continue
             else:
-                parts.append(malformed_text(event, "<execute>", _TAGS))
+                parts.append(malformed_text(event, "<execute>", OPENING))
             previous = event["type"]
         # Nothing after the boundary counts: the calls of a message are together at its end. A malformed
         # block contains all of them.

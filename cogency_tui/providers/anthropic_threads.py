@@ -208,6 +208,11 @@ class ThreadSession:
         """True if its last answer was complete, and the thread has not ended."""
         return self._usable and self._clock() < self._ends
 
+    @property
+    def expires(self) -> float | None:
+        """When the thread ends, in Unix seconds, once it has one answer."""
+        return self._ends if self._wire.previous else None
+
     async def send(self, messages: Sequence[Message]) -> None:
         """Queue `messages` for the request for the answer.
 

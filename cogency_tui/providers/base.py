@@ -6,7 +6,7 @@ error is a `ProviderError`.
 """
 
 from collections.abc import AsyncGenerator, Callable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 import msgspec
 
@@ -130,7 +130,13 @@ class EffortRefused(Notice, frozen=True):
     effort: Effort
 
 
-Chunk: TypeAlias = TextDelta | ReasoningDelta | CallDelta | ReasoningItem | Usage | Retrying | Notice
+class Steered(msgspec.Struct, frozen=True):
+    """The answer has ended early, for the message that steered it (see `Steerable`)."""
+
+
+Chunk: TypeAlias = (
+    TextDelta | ReasoningDelta | CallDelta | ReasoningItem | Usage | Retrying | Notice | Steered
+)
 
 WRITTEN = (TextDelta, ReasoningDelta, CallDelta)
 """The chunks with which an answer has begun."""
@@ -153,11 +159,34 @@ class ProviderSession(Protocol):
     @property
     def reusable(self) -> bool: ...
 
+    @property
+    def expires(self) -> float | None:
+        """The Unix time at which the endpoint drops the session if nothing is sent; None if not known."""
+        ...
+
     async def send(self, messages: Sequence["Message"]) -> None: ...
 
     def receive(self) -> AsyncGenerator[Chunk, None]: ...
 
     async def close(self) -> None: ...
+
+
+@runtime_checkable
+class Steerable(Protocol):
+    """A session whose endpoint takes a message while it answers.
+
+    The endpoint then ends the answer early (`Steered`), or at its end, and answers the message by itself: the
+    next `send` is to be of this message alone, which it does not send again. One of anything else raises
+    `SessionLostError`: what the endpoint has is not what the store has.
+    """
+
+    async def steer(self, message: "Message") -> bool:
+        """Send `message` to the running answer; return False where that is not possible, or not yet.
+
+        Raises:
+            SessionLostError: the connection is gone.
+        """
+        ...
 
 
 def unanswered(messages: Sequence["Message"]) -> Sequence["Message"]:

@@ -178,8 +178,10 @@ def _assemble(
         elif table.resume:
             from cogency_tui.providers.openai_responses_session import responses_sessions
 
-            lanes = is_vendors_own(endpoint, "openai")
-            sessions = responses_sessions(endpoint, facts, timeouts, diagnoses=diagnoses, lanes=lanes)
+            own = is_vendors_own(endpoint, "openai")
+            sessions = responses_sessions(
+                endpoint, facts, timeouts, diagnoses=diagnoses, lanes=own, steers=own
+            )
     elif table.api == "anthropic":
         from cogency_tui.providers.anthropic import AnthropicWire
 

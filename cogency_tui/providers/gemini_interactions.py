@@ -166,6 +166,8 @@ def interaction_sessions(
 class InteractionsSession:
     """A chain of interactions. It survives lost connections and answers that were cut short."""
 
+    expires: float | None = None
+
     def __init__(
         self,
         endpoint: Endpoint,

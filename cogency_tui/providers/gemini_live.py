@@ -188,6 +188,8 @@ class LiveSession:
     """One conversation, over consecutive connections. Each begins with `setup`; `link` is the first of
     them, and `seed` its context."""
 
+    expires: float | None = None
+
     def __init__(
         self,
         endpoint: Endpoint,

@@ -84,6 +84,11 @@ class _LiveFirst:
         """True if the present session is reusable."""
         return self._session.reusable
 
+    @property
+    def expires(self) -> float | None:
+        """When the present session expires."""
+        return self._session.expires
+
     async def send(self, messages: Sequence[Message]) -> None:
         """Send `messages`, over the other session where this one refuses them.
 

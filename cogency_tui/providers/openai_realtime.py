@@ -184,6 +184,8 @@ def realtime_sessions(endpoint: Endpoint, timeouts: Timeouts | None = None) -> O
 class RealtimeSession:
     """One conversation of the Realtime API over `socket`. `clock` counts seconds."""
 
+    expires: float | None = None
+
     def __init__(
         self,
         endpoint: Endpoint,

@@ -196,12 +196,14 @@ _BREAK = "\n\n"
 class ResponsesReader:
     """Reads the events of one answer. Once it has ended, `response_id` names it, and `retained` is the number
     of its tokens that a later answer in the same chain still sees. With `names_answers` the usage has the
-    id, too. `completed` marks one that came to its own end, and can be continued from."""
+    id, too. `completed` marks one that came to its own end, and can be continued from; `steered` one that the
+    endpoint ended for a message, which it answers next."""
 
     def __init__(self, endpoint: Endpoint, *, names_answers: bool = False) -> None:
         self.response_id = ""
         self.retained = 0
         self.completed = False
+        self.steered = False
         self._names_answers = names_answers
         self._endpoint = endpoint
         self._text_at: tuple[object, ...] = ()
@@ -297,6 +299,7 @@ class ResponsesReader:
         if event.get("type") == "response.incomplete":
             reason = text_of(table(response.get("incomplete_details")).get("reason"))
             finish = _REASONS.get(reason, "other")
+            self.steered = reason == "steered" and bool(self.response_id)
         self.completed = finish == "stop" and bool(self.response_id)
         return Frame(finish=finish, usage=usage, complete=True)
 

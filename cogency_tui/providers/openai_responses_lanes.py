@@ -24,6 +24,10 @@ Open: TypeAlias = Callable[[], Awaitable[Socket]]
 Read: TypeAlias = Callable[[Mapping[str, Any]], None]
 
 _ENDS = frozenset({"response.completed", "response.incomplete", "response.failed", "error"})
+_FOLLOWED = frozenset({"response.completed", "response.incomplete"})
+"""The ends that an answer follows if a message has steered this one."""
+_UNSTEERED = frozenset({"response.steer.failed", "response.steer.pending"})
+"""What says that none follows."""
 
 
 class Lanes:
@@ -57,6 +61,8 @@ class Lane:
         self.busy = False
         """True while it waits for an answer."""
         self.stream_id = stream_id
+        self._is_steered = False
+        """True if the answer, once it ends, is followed by another."""
         self._connection = connection
         self._endpoint = endpoint
         self._timeouts = timeouts
@@ -76,6 +82,15 @@ class Lane:
         self.busy = True
         mark = {"stream_id": self.stream_id} if self.stream_id else {}
         await self._connection.socket.send({**frame, **mark})
+
+    async def steer(self, frame: Mapping[str, Any]) -> None:
+        """Send a message to the answer that `frame` names, which tells the endpoint the lane.
+
+        Raises:
+            SessionLostError: the connection is gone.
+        """
+        self._is_steered = True
+        await self._connection.socket.send(frame)
 
     async def receive(self, *, first: bool = False) -> Mapping[str, Any]:
         """Return the next event of this lane. `first` allows the time for a first byte, else that between
@@ -99,8 +114,12 @@ class Lane:
 
     def put(self, received: Mapping[str, Any] | ProviderError) -> None:
         """Queue an event of this lane, or the error that ended the connection."""
-        ends = isinstance(received, ProviderError) or received.get("type") in _ENDS
-        self.busy = self.busy and not ends
+        kind = "error" if isinstance(received, ProviderError) else text_of(received.get("type"))
+        if kind in _ENDS or (kind in _UNSTEERED and not self._is_steered):
+            self.busy = self._is_steered and kind in _FOLLOWED
+            self._is_steered = False
+        elif kind in _UNSTEERED:
+            self._is_steered = False
         self._received.put_nowait(received)
 
     async def close(self, read_rest: Read | None = None) -> None:

@@ -4,6 +4,10 @@ The context is sent with the first request, then each message alone. The endpoin
 the connection, its calls and reasoning included, and nothing else; each request names the one that it
 continues from. The system prompt is an item of the input like all else, because `instructions` are forgotten
 after each answer and would have to be sent with every message; tools are, and have to be.
+
+A message may steer the running answer (`response.steer`). From then on the endpoint has it, and answers it
+when that answer has ended, unless it reports otherwise or the answer ends with calls: then it would put the
+message before their results. So the session goes on only with exactly this message, and is lost otherwise.
 """
 
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
@@ -22,6 +26,7 @@ from cogency_tui.providers.base import (
     Options,
     ProviderSession,
     ReasoningDelta,
+    Steered,
     TextDelta,
     Usage,
     unanswered,
@@ -44,7 +49,10 @@ from cogency_tui.providers.refused_parameters import (
 from cogency_tui.providers.surrogates import SurrogateJoiner
 from cogency_tui.providers.token_counting import SessionUsage, rest_of
 from cogency_tui.providers.websocket_transport import Socket, socket_url
-from cogency_tui.providers.wire_protocol import Frame, table
+from cogency_tui.providers.wire_protocol import Frame, table, text_of
+
+_STEER = "response.steer"
+_UNKNOWN = "unknown_event_type"
 
 _GONE: Mapping[str, str] = {
     "previous_response_not_found": "has lost its context",
@@ -59,11 +67,12 @@ def responses_sessions(
     *,
     diagnoses: bool = False,
     lanes: bool = False,
+    steers: bool = False,
 ) -> Opener:
     """Return a function that opens sessions with one model. `facts` and `diagnoses` as for
-    `ResponsesWire`; with `lanes` they share connections."""
+    `ResponsesWire`; with `lanes` they share connections, with `steers` a message may steer an answer."""
     wire = ResponsesWire(endpoint, facts, diagnoses=diagnoses)
-    refused: set[str] = set()
+    refused: set[str] = set() if steers else {_STEER}
 
     async def open_socket() -> Socket:
         url = socket_url(endpoint.base_url, wire.path)
@@ -81,6 +90,8 @@ def responses_sessions(
 class ResponsesSession:
     """One connection, or a lane of it. `refused` are optional parameters that the model does not accept;
     newly refused ones are added."""
+
+    expires: float | None = None
 
     def __init__(
         self,
@@ -100,6 +111,10 @@ class ResponsesSession:
         self._items: list[dict[str, Any]] = []
         self._previous = ""
         self._answer = ""
+        self._running = ""
+        """The id of the answer that is being received."""
+        self._steering: Message | None = None
+        """The message that has steered the last answer."""
         self._whole = True
         self._add(seed)
 
@@ -112,12 +127,27 @@ class ResponsesSession:
         """Request an answer to `messages`, after the seed if it is the first.
 
         Raises:
-            SessionLostError: the connection is gone, or remembers more than the store.
+            SessionLostError: the connection is gone, remembers more than the store, or has been steered by
+                another message.
         """
         check_memory(self._endpoint, self._answer, messages)
+        new = unanswered(messages)
+        if self._steering is not None and list(new) != [self._steering]:
+            raise SessionLostError(f"{self._endpoint.name} has a message out of order.", "Try again.")
         self._whole = False
-        self._add(unanswered(messages))
-        await self._socket.send(self._request())
+        self._add(new)
+        if self._steering is None:
+            await self._socket.send(self._request())
+
+    async def steer(self, message: Message) -> bool:
+        """Send `message` to the running answer; see `Steerable`."""
+        if not self._running or self._steering is not None or _STEER in self._refused or "parts" in message:
+            return False
+        self._steering = message
+        item = {"type": "message", "role": "user", "content": message["content"]}
+        frame = {"type": _STEER, "previous_response_id": self._running, "input": [item]}
+        await (self._socket.steer(frame) if isinstance(self._socket, Lane) else self._socket.send(frame))
+        return True
 
     async def receive(self) -> AsyncGenerator[Chunk, None]:
         """Stream the answer. Only closing the connection cancels it, which an early close does.
@@ -127,6 +157,7 @@ class ResponsesSession:
             ProviderError: the endpoint refused, failed or broke off.
         """
         reader, answer = self._wire.reader(), _Answer()
+        awaited, self._running = self._steering, ""
         try:
             while True:
                 # A model that reasons without a summary is silent until its first word.
@@ -134,6 +165,17 @@ class ResponsesSession:
                 if self._previous and table(event.get("response")).get("id") == self._previous:
                     # A repeated end of the answer before.
                     continue
+                if event.get("type") == "response.created":
+                    self._running = text_of(table(event.get("response")).get("id"))
+                    if awaited is not None:
+                        awaited = self._steering = None
+                elif event.get("type") == "response.steer.failed" or self._is_unknown(event):
+                    self._note_refusal(event)
+                    if awaited is not None:
+                        awaited = None
+                        await self._socket.send(self._request())
+                    if event.get("type") == "error":
+                        continue
                 try:
                     frame = self._read(reader, event)
                 except UnsupportedParameterError as refusal:
@@ -157,7 +199,11 @@ class ResponsesSession:
             self._continue_from(reader)
             self._answer = "".join(answer.texts)
             yield usage
+            if reader.steered and self._whole:
+                yield Steered()
+                return
         finally:
+            self._running = ""
             if not self._whole:
                 await self._give_up(reader, answer)
         check_ending(self._endpoint, frame.finish, wrote=answer.wrote, reasoned=bool(answer.written))
@@ -220,7 +266,18 @@ class ResponsesSession:
         """Continue from this answer, if the endpoint is known to have it: whole, with an id."""
         self._previous = reader.response_id
         self._items.clear()
-        self._whole = reader.completed
+        self._whole = reader.completed or (reader.steered and self._steering is not None)
+
+    def _is_unknown(self, event: Mapping[str, Any]) -> bool:
+        """Return whether the endpoint does not know the event that steers: the answer goes on."""
+        is_error = event.get("type") == "error" and self._steering is not None
+        return is_error and _UNKNOWN in read_error(event).code.split()
+
+    def _note_refusal(self, event: Mapping[str, Any]) -> None:
+        """Note that a message has not steered the answer; none is tried again where that is not supported."""
+        self._steering = None
+        if {"steering_not_supported", _UNKNOWN} & set(read_error(event).code.split()):
+            self._refused.add(_STEER)
 
 
 class _Answer:

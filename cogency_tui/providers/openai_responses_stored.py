@@ -97,6 +97,8 @@ def stored_responses_sessions(
 class StoredResponsesSession:
     """A chain of stored answers. It survives lost connections and answers that were cut short."""
 
+    expires: float | None = None
+
     def __init__(
         self,
         endpoint: Endpoint,

@@ -28,7 +28,7 @@ _TOOLS = 256
 _INTEGER = re.compile(r"-?[0-9]{1,18}")
 _NUMBER = re.compile(r"-?[0-9]{1,18}(?:\.[0-9]{1,18})?(?:[eE][+-]?[0-9]{1,3})?")
 
-_REMARKS = frozenset({"description", "explanation"})
+_REMARKS = frozenset({"description", "explanation", "requires_approval"})
 """Arguments in which other agents' models comment on a call: ignored where a tool has no such argument."""
 
 Args = TypeVar("Args", bound=msgspec.Struct)
@@ -105,11 +105,13 @@ def _named(
 
 
 def _coerced(value: Any, kind: Any) -> Any:
-    """Convert a number or boolean that is written as a string where no string is wanted, and an integer that
-    is written as a float."""
-    if not isinstance(value, str | float):
+    """Convert a number or boolean that is written as a string where no string is wanted, an integer that is
+    written as a float, and a boolean that is written as 0 or 1."""
+    if not isinstance(value, str | float | int):
         return value
     found = _described_type(kind)
+    if isinstance(value, int):
+        return bool(value) if isinstance(found, inspect.BoolType) and value in (0, 1) else value
     if isinstance(value, float):
         return int(value) if isinstance(found, inspect.IntType) and value.is_integer() else value
     if isinstance(found, inspect.BoolType):

@@ -238,6 +238,9 @@ def _odd_difference(have: str, expected: str, at: tuple[int, int]) -> str:
     one, other = have[at[0] : at[0] + 1], expected[at[1] : at[1] + 1]
     if have.translate(_LOOKALIKES) != expected.translate(_LOOKALIKES) and not (_odd(one) or _odd(other)):
         return ""
+    if (one.isspace() and other.isalnum()) or (one.isalnum() and other.isspace()):
+        # The rest of the line differs, too.
+        return ""
     return f"has {_named(one)} in column {at[0] + 1}, old has {_named(other)}"
 
 

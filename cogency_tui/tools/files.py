@@ -23,7 +23,7 @@ from cogency_tui.tools.base import (
     ToolKind,
     Touch,
 )
-from cogency_tui.tools.directory_tree import render
+from cogency_tui.tools.directory_tree import TreeText, render
 from cogency_tui.tools.shell.files_outside_project import is_own_temporary, is_public
 from cogency_tui.tools.worker_threads import in_thread
 from cogency_tui.workspace import diff
@@ -160,9 +160,18 @@ class List:
 
     async def run(self, args: ListArgs, context: ToolContext) -> Outcome:
         location = await in_thread(context.locate, args.path)
-        listing = await in_thread(render, context.workspace, location, args.pattern, args.depth)
+        listing = await in_thread(_tree, args, location, context)
         count = listing.files + listing.directories
         return Outcome(f"{count:,} entr{'y' if count == 1 else 'ies'}", listing.text)
+
+
+def _tree(args: ListArgs, location: Location, context: ToolContext) -> TreeText:
+    try:
+        return render(context.workspace, location, args.pattern, args.depth)
+    except WorkspaceError:
+        if location.path.is_file():
+            raise WorkspaceError(f"{location.relative} is a file, not a directory.", "Use read.") from None
+        raise
 
 
 def read_intent(path: str, verb: str, context: ToolContext) -> Intent:

@@ -113,6 +113,7 @@ class Bridge:
         self._screen = screen
         self._turns_shown = turns_shown
         self._compaction: asyncio.Task[CompactionFigures] | None = None
+        self._notice = ""
         self._closing = False
         """True once the screen's workers are cancelled: messages that wait are saved, not sent."""
         agent.ask = self._ask
@@ -175,7 +176,7 @@ class Bridge:
         self.retryable = False
 
     async def reopen(self, conversation_id: str) -> "tuple[Transcript, Measure]":
-        """Switch to a past conversation; return its transcript and figures.
+        """Switch to a past conversation, with the user's choices in it; return its transcript and figures.
 
         Raises:
             CogencyError: the conversation cannot be read.
@@ -207,12 +208,20 @@ class Bridge:
         total = await store.usage(conversation_id)
         if await store.database.read(partial(is_estimated, conversation_id=conversation_id)):
             total["estimated"] = True
+        if conversation_id != self.conversation_id:
+            # Until then nothing may store the choices of the conversation before with this one.
+            self._notice = await self.agent.resume_choices(conversation_id)
         self.conversation_id = conversation_id
         is_new_fork = known is not None and known.forked_after is not None
         marks = await self.agent.recall.open_elsewhere()
         is_elsewhere = any(mark.conversation == conversation_id for mark in marks)
         self.retryable = transcript.report_unfinished(is_new_fork=is_new_fork, is_elsewhere=is_elsewhere)
         return transcript, total
+
+    def take_notice(self) -> str:
+        """Return, once, what the user should know of the conversation that was switched to."""
+        notice, self._notice = self._notice, ""
+        return notice
 
     async def is_imported(self) -> bool:
         """Return whether the conversation, or the one it was forked from, was imported from a file.
@@ -262,9 +271,19 @@ class Bridge:
 
     def _queue_changed(self) -> None:
         self._screen.post_message(self.QueueChanged())
+        if self.queue.in_turn and self.queue.steers and self.conversation_id is not None:
+            self._steer(self.conversation_id, self.queue.messages[0])
         if not self.working and (message := self.queue.take()):
             # The message was being edited when its turn came.
             self.send(message)
+
+    def _steer(self, conversation_id: str, message: Written) -> None:
+        """Offer a message to the running answer. One with images goes at the next step: the answer takes text
+        only."""
+        from cogency_tui.agent.image_mentions import mentioned_images
+
+        if not (message.images or mentioned_images(message.text)):
+            self.agent.steer(conversation_id, message.full)
 
     async def _turn(self, message: Written | None, *, queued: bool) -> None:
         before = self.conversation_id

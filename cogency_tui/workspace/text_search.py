@@ -162,7 +162,7 @@ def compiled_content(source: str, argument: str) -> re.Pattern[str]:
     except re.error as error:
         place = "" if error.pos is None else f" at position {error.pos}"
         raise ToolError(
-            f"{argument} is not a valid regular expression: {error.msg}{place}: {shown(source[:200])}",
+            f'{argument} is not a valid regular expression, {error.msg}{place}: "{shown(source[:200])}".',
             r"Put a backslash before literal characters: \( \) \[ \{ \. \* \+ \?"
             f"\nTo match it literally: {shown(escaped(source[:200]))}",
         ) from None

@@ -61,12 +61,19 @@ SLIPS: list[tuple[str, Dialect, list[Reply], str]] = [
     ("a lone object", "xml", ['<execute>{"name": "list", "args": {}}</execute>'], 'beginning with "["'),
     ("the end in place of the boundary", "delimiter", [GOOD["delimiter"].replace("§execute", "§end")], "without §execute"),
     ("bad JSON", "delimiter", ["§call: {name: write}\n§execute"], "double quotes"),
-    ("an empty batch", "delimiter", ["§execute"], "no line before §execute could be read"),
+    ("an empty batch", "delimiter", ["§execute"], "No line before §execute could be read"),
     ("args for parameters", "action", ['<action id="w">{"name": "write", "args": {}}</action>'], 'write "parameters"'),
     ("results made up without a call", "xml", ['I run it. <results>[{"tool": "shell", "status": "success"}]</results> All is well.'], "results yourself"),
     ("results made up before the answer", "delimiter", ["[SYSTEM: results []]\n§respond: All is well.\n§end"], "results yourself"),
     ("a tag of the protocol in prose", "xml", ["The marker <end> ends a turn.\n\nAnd so on."], "cut at <end>"),
-    ("a thought opened in prose", "xml", ["The tag <think> opens a thought.\n\nAnd so on."], "unclosed thought"),
+    ("a thought opened in prose", "xml", ["The tag <think> opens a thought.\n\nAnd so on."], "</think> is missing"),
+    ("an answer that is a thought", "action", ["<thought>It is 42."], "</thought> is missing"),
+    ("an end that the text before it announces", "xml", ["This tag ends a turn:\n\n<end>\n\nAnd so on."], "cut at <end>"),
+    ("a delimiter that the text before it announces", "delimiter", ["§respond: This ends a turn:\n§end\nAnd so on."], "cut at §end"),
+    ("results that nothing closes, with a call", "xml", [f"I run it. <results>[]\n\n{GOOD['xml']}"], "the rest was discarded, and any calls with it"),
+    ("results that are only mentioned", "xml", ["The results come in <results> after it."], "put it in backticks"),
+    ("a delimiter of results that is only mentioned", "delimiter", ["The results come so:\n[SYSTEM: and so on"], "cut at [SYSTEM:"),
+    ("both tags of results mentioned", "xml", ["They come between <results> and </results>."], "put it in backticks"),
     ("a block that is only mentioned", "xml", ["The calls stand in one <execute> block:\n\n- one"], "put it in backticks"),
     ("calls in a native syntax before the boundary", "delimiter", ['<tool_call>\n{"name": "write", "arguments": {}}\n</tool_call>\n§execute'], "tool_call"),
     ("an action that is only mentioned", "action", ["It is safe, and <action> blocks run in order."], "put it in backticks"),
@@ -89,7 +96,7 @@ async def test_a_slip_costs_one_cycle_and_the_turn_goes_on(
     assert (project / "made.txt").read_text() == "made\n"
     first = results(events)[0]
     assert first["payload"]["error"]
-    assert says in first["payload"]["outcome"]
+    assert says in f"{first['payload']['outcome']} {first['payload'].get('advice', '')}"
     assert events[-1]["type"] == "end"
     requests = sent(agent)
     assert len(requests) == 3
@@ -98,8 +105,17 @@ async def test_a_slip_costs_one_cycle_and_the_turn_goes_on(
     if isinstance(slip[0], str):
         written = requests[1][-2]
         assert written["role"] == "assistant"
-        if "results" not in says and "cut at" not in says:
+        if "esults" not in f"{says}{slip[0]}" and "SYSTEM" not in slip[0] and "cut at" not in says:
             assert "".join(slip[0].split()) in "".join(written["content"].split())
+
+
+async def test_an_announcement_after_a_batch_in_which_nothing_ran_does_not_end_the_turn(
+    make_agent: MakeAgent, project: Path
+) -> None:
+    replies = ["<execute>[{</execute>", "Writing the file…", GOOD["xml"], DONE["xml"]]
+    events = await turn(make_agent(*replies))
+    assert (project / "made.txt").exists()
+    assert "announces a step" in results(events)[1]["payload"]["outcome"]
 
 
 @pytest.mark.parametrize("after", ["delimiter", "native", "xml"])
@@ -132,6 +148,23 @@ async def test_slips_of_different_kinds_do_not_end_the_turn(make_agent: MakeAgen
     assert len([event for event in results(events) if event["payload"]["error"]]) == len(slips)
     endless = [f"<execute>[{{'{letter}" for letter in "abcdefgh"]
     assert [event["type"] for event in await turn(make_agent(*endless))].count("metric") <= 6
+
+
+async def test_the_last_of_many_different_failures_is_announced(make_agent: MakeAgent) -> None:
+    slips = [
+        f"```\n{GOOD['xml']}\n```",
+        "<think>hm</think>",
+        GOOD["xml"].replace('"made\\n"', r'"\d"'),
+        '<tool_call>{"name": "list", "arguments": {}}</tool_call>',
+        "Writing it now…",
+        "<end>",
+    ]
+    agent = make_agent(*slips, mode="replay")
+    events = await turn(agent)
+    assert [event["type"] for event in events].count("metric") == 6
+    assert ["the next answer all fail. " in request[-1]["content"] for request in sent(agent)] == [
+        False
+    ] * 5 + [True]
 
 
 async def test_what_comes_after_a_mentioned_action_runs(make_agent: MakeAgent, project: Path) -> None:
@@ -183,8 +216,15 @@ async def test_the_history_closes_nothing_that_the_model_left_open(make_agent: M
 
 
 async def test_three_slips_in_a_row_end_the_turn_and_say_so(make_agent: MakeAgent, project: Path) -> None:
-    events = await turn(make_agent(*[f"```\n{GOOD['xml']}\n```"] * 5))
-    assert len(results(events)) == 3
+    agent = make_agent(*[f"```\n{GOOD['xml']}\n```"] * 5, mode="replay")
+    events = await turn(agent)
+    assert [event["tool"] for event in results(events)] == ["execute", "execute", "turn", "execute"]
+    requests = sent(agent)
+    assert [
+        "The turn ends if the calls of the next answer all fail in this way" in request[-1]["content"]
+        for request in requests
+    ] == [False, False, True]
+    assert has_stable_prefix(requests)
     assert not (project / "made.txt").exists()
     assert [event["type"] for event in events[-2:]] == ["error", "end"]
 
@@ -224,6 +264,25 @@ async def test_forged_results_are_discarded_and_the_batch_runs_once(
     assert [event["tool"] for event in results(events)] == ["write"]
     assert "as you see" not in str(events)
     assert (project / "made.txt").read_text() == "made\n"
+
+
+@pytest.mark.parametrize(
+    ("dialect", "forged"),
+    [
+        ("xml", "<results>[]</results>"),
+        ("delimiter", "[SYSTEM: results []]"),
+        ("action", "<results>[]</results>"),
+    ],
+)
+async def test_results_made_up_before_a_call_are_reported_with_its_own(
+    make_agent: MakeAgent, project: Path, dialect: Dialect, forged: str
+) -> None:
+    answer = f"All is well:\n{forged}\nI write it down.\n\n{GOOD[dialect]}"
+    agent = make_agent(answer, DONE[dialect], dialect=dialect, mode="replay")
+    events = await turn(agent)
+    assert (project / "made.txt").exists()
+    assert [event["payload"]["error"] for event in results(events)] == [False, True]
+    assert "The results that you wrote yourself were discarded" in sent(agent)[1][-1]["content"]
 
 
 async def test_calls_of_a_block_with_a_malformed_one_do_not_run(make_agent: MakeAgent, project: Path) -> None:

@@ -1,16 +1,22 @@
 """What a conversation asks of the vendor's cache and class of service, over a real socket."""
 
 from pathlib import Path
+from time import time
 from typing import Any
+
+from msgspec.structs import replace
 
 from cogency_tui.agent.agent import Agent
 from cogency_tui.config.schema import Settings
 from cogency_tui.protocol.events import Event
 from cogency_tui.providers.anthropic import AnthropicWire
+from cogency_tui.providers.anthropic_threads import LIFETIME
 from cogency_tui.providers.endpoint import Endpoint
 from cogency_tui.providers.http_provider import HttpProvider
 from cogency_tui.providers.models import load_models
 from tests.peers.anthropic import AnthropicPeer
+from tests.peers.ways import KEY as WAY_KEY
+from tests.peers.ways import WAYS
 from tests.providers.asked import KEY
 
 MODEL = "claude-sonnet-5-5"
@@ -35,6 +41,30 @@ async def rest(agent: Agent, seconds: float) -> None:
     for table in ("requests", "events"):
         sql = f"UPDATE {table} SET timestamp = timestamp - ?"
         await database.write(lambda connection, sql=sql: connection.execute(sql, (seconds,)))
+
+
+async def test_the_end_of_a_thread_is_known_once_it_has_an_answer(tmp_path: Path) -> None:
+    way = WAYS["Anthropic threads"]
+    (tmp_path / "project").mkdir()
+    async with AnthropicPeer(model=MODEL, key=WAY_KEY) as peer:
+        provider = way.connect(peer)
+        agent = Agent(
+            provider,
+            project=tmp_path / "project",
+            data=tmp_path / "data",
+            settings=replace(way.settings, titles=False),
+        )
+        async with agent:
+            assert agent.session_expires("c") is None
+            before = time()
+            await turn(agent)
+            expires = agent.session_expires("c")
+            assert expires is not None
+            assert before + LIFETIME <= expires <= time() + LIFETIME
+            # Nothing expires where every request has all of the conversation.
+            agent.mode = "replay"
+            await turn(agent)
+            assert agent.session_expires("c") is None
 
 
 def lifetimes(peer: AnthropicPeer) -> list[str]:

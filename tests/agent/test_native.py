@@ -182,7 +182,9 @@ async def test_native_calls_that_were_not_offered_are_reported_and_shown_in_the_
     provider = ScriptedProvider([TextDelta("Let me look."), *THREE[3:]], READ, "Done.")
     events = await turn(make_agent(llm=provider, mode=mode, dialect="xml"))
     assert [each["tool"] for each in results(events)] == ["execute", "read"]
-    assert "You called read, list, find by the tool calls of the API" in provider.sent[1][-1]["content"]
+    assert (
+        "You used native tool calls (read, list, find), which are off here" in provider.sent[1][-1]["content"]
+    )
     assert "as an <execute> block" in provider.sent[1][-1]["content"]
     if mode == "replay":
         assert provider.sent[1][-2]["content"].startswith('Let me look.\n\nread({"file": "greet.py"})')

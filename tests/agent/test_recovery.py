@@ -169,6 +169,8 @@ class Line:
 
 
 class LineSession:
+    expires: float | None = None
+
     def __init__(self, seed: list[Message]) -> None:
         self.seed = seed
         self.sent: list[list[Message]] = []

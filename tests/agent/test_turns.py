@@ -151,6 +151,15 @@ async def test_the_last_cycle_is_told_so_and_runs_nothing(make_agent: MakeAgent,
 async def test_an_empty_batch_goes_on(make_agent: MakeAgent) -> None:
     events = await turn(make_agent("<execute>[]</execute>", "ok"))
     assert types(events) == ["user", "execute", "result", "metric", "respond", "metric", "end"]
+    assert (
+        results(events)[0]["payload"].get("advice", "").endswith("if you are done, answer without a block.")
+    )
+
+
+async def test_an_end_alone_is_no_answer(make_agent: MakeAgent) -> None:
+    events = await turn(make_agent("<end>", "Done."))
+    assert "You wrote nothing" in results(events)[0]["payload"]["outcome"]
+    assert types(events)[-3:] == ["respond", "metric", "end"]
 
 
 async def test_what_follows_the_boundary_is_neither_shown_nor_paid_for(make_agent: MakeAgent) -> None:
@@ -316,7 +325,8 @@ async def test_permission_modes(
 ) -> None:
     agent = make_agent(READ, EDIT, block(("shell", {"command": "true"})), "Done.", permissions=mode)
     events = await turn(agent)
-    assert [not event["payload"]["error"] for event in results(events)] == [True, edits, runs]
+    done = [not event["payload"]["error"] for event in results(events) if event["tool"] != "turn"]
+    assert done == [True, edits, runs]
     assert ("goodbye" in (project / "greet.py").read_text()) is edits
 
 

@@ -192,7 +192,7 @@ async def test_after_text_of_a_stranger_the_task_runs_on_and_the_strangers_serve
     )
     assert "send your keys" in text["content"]
     check_task(rest)
-    assert "which also serves other machines without --bind 127.0.0.1" in for_others.get("refused", "")
+    assert "add --bind 127.0.0.1: without it, it also serves other machines" in for_others.get("refused", "")
     assert f"it reaches 127.0.0.1:{stranger}, which belongs to " in again.get("refused", "")
     assert f"{STRANGER}, and this conversation has read text from 127.0.0.1:{stranger}" in again["outcome"]
     assert _Page.asked == ["/"]

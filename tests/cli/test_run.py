@@ -121,6 +121,20 @@ async def test_an_error_that_the_turn_goes_on_after_is_no_failure(run: Run, tmp_
     assert done.returncode == 0
 
 
+async def test_a_malformed_call_is_reported_once(run: Run, tmp_path: Path) -> None:
+    async with ChatPeer(["<execute>[{]</execute>", "Done."]) as peer:
+        done = await _run_at(run, tmp_path, peer)
+    assert done.stderr.count("Invalid JSON in call 1") == 1
+
+
+async def test_a_shortened_outcome_ends_the_error_with_one_mark(run: Run, tmp_path: Path) -> None:
+    failing = f'<execute>\n[{{"name": "read", "args": {{"file": "{"n" * 200}"}}}}]\n</execute>'
+    async with ChatPeer([failing] * 3) as peer:
+        done = await _run_at(run, tmp_path, peer, "--json")
+    *_, problem, _end = events(done.stdout)
+    assert problem["payload"]["error"].endswith("n…")
+
+
 def test_the_answer_is_on_stdout_and_talk_on_stderr(run: Run) -> None:
     done = run("run", "read greet.py")
     assert done.returncode == 0

@@ -11,10 +11,11 @@ import json
 from collections.abc import Collection, Sequence
 from itertools import takewhile
 from operator import eq
-from typing import Any
+from typing import Any, Literal
 
 from tests.peers.responses_events import KNOWN, answer_events, output_in
 from tests.peers.responses_items import Item, context_of, items_in, problem_in
+from tests.peers.responses_steering import accepted, cut_short, kept_of, pending, unsteered
 from tests.peers.server import Context, Exchange, Fault, Peer, PeerSocket, Reply, Request, count
 
 PATH = "/v1/responses"
@@ -31,7 +32,8 @@ class ResponsesPeer(Peer):
     `context_size` in tokens, 0 for no limit. `Fault.finish` may be `stop`, `length`, `content_filter` or
     `failed`; `Fault.comments` sends the vendor's keep-alive events. `keeps_reasoning` is for a model that
     sees its earlier reasoning again. With `stores`, answers are stored over HTTP, as a local server does, unless
-    a request asks not to.
+    a request asks not to. With `steers` a socket takes `response.steer`: the answer ends, after its next item or at its
+    own end, and the peer answers the message by itself; without, it says that the model does not support it.
     """
 
     prefix = "/v1"
@@ -46,6 +48,7 @@ class ResponsesPeer(Peer):
         context_size: int = 0,
         keeps_reasoning: bool = False,
         stores: bool = False,
+        steers: Literal["", "after item", "at end"] = "",
         **options: Any,
     ) -> None:
         super().__init__(replies, **options)
@@ -55,6 +58,11 @@ class ResponsesPeer(Peer):
         self._evicts = evicts
         self._context_size = context_size
         self._stores = stores
+        self._steers = steers
+        self._active: dict[str, _LaneOf] = {}
+        """The lanes of the answers that are being sent, by their ids."""
+        self._steering: dict[str, list[Item]] = {}
+        """The messages that steer them, or wait for the results of their calls."""
         self._stored: dict[str, list[Item]] = {}
         """The items up to each stored answer, by its id."""
         self._created = 0
@@ -122,6 +130,9 @@ class ResponsesPeer(Peer):
         try:
             async with asyncio.timeout(self._expires_after):
                 while (frame := await socket.receive()) is not None:
+                    if frame.get("type") == "response.steer":
+                        await self._steer(socket, frame)
+                        continue
                     if answered == self._most_responses:
                         break
                     answered += 1
@@ -170,7 +181,8 @@ class ResponsesPeer(Peer):
         items: list[Item] = []
         context: Context = []
         if not refusal:
-            items = [*before, *items_in(frame["input"])]
+            queued = self._steering.pop(previous, [])
+            items = [*before, *queued, *items_in(frame["input"])]
             context = self._context(frame, items)
             if self._too_long([*_instructions(frame), *context]):
                 refusal = 400, _TOO_LONG
@@ -192,9 +204,49 @@ class ResponsesPeer(Peer):
         new = self._context(frame, items[len(before) :])
         exchange = self.exchange([*instructions, *context], sent=count([*instructions, *new]), fault=fault)
         events = self._events(frame, exchange, fault)
-        if not await socket.stream(events, fault) or fault.finish == "failed":
+        self._active[response_id] = socket
+        sent = await self._send_answer(socket, events, fault, response_id)
+        del self._active[response_id]
+        if sent is None or fault.finish == "failed":
             return left
-        return {response_id: [*items, *output_in(events)]}
+        known = {response_id: [*items, *kept_of(output_in(sent))]}
+        if response_id not in self._steering:
+            return known
+        if calls := [each for each in output_in(sent) if each["type"] == "function_call"]:
+            await socket.send(pending(response_id, calls))
+            return known
+        successor = {**frame, "previous_response_id": response_id, "input": self._steering.pop(response_id)}
+        return await self._respond(socket, successor, {**lanes, socket.name: known})
+
+    async def _send_answer(
+        self, socket: "_LaneOf", events: list[dict[str, Any]], fault: Fault, response_id: str
+    ) -> list[dict[str, Any]] | None:
+        """Send an answer, or its beginning if it is steered; None if it was cut off."""
+        if self._steers != "after item":
+            return events if await socket.stream(events, fault) else None
+        for number, event in enumerate(events):
+            sent = events[:number]
+            items = output_in(sent)
+            is_boundary = bool(items) and sent[-1]["type"] == "response.output_item.done"
+            calls = any(each["type"] == "function_call" for each in items)
+            if response_id in self._steering and is_boundary and not calls and number < len(events) - 1:
+                await socket.send(cut_short(events[-1], items, number))
+                return sent
+            if not await socket.stream([event], fault):
+                return None
+        return events
+
+    async def _steer(self, socket: PeerSocket, frame: dict[str, Any]) -> None:
+        """Take a message for an answer that is being sent, or return it."""
+        target = frame["previous_response_id"]
+        lane = self._active.get(target)
+        if lane is None:
+            await socket.send(unsteered(frame, "response_not_found"))
+        elif not self._steers:
+            await lane.send(unsteered(frame, "steering_not_supported"))
+        else:
+            self._steering.setdefault(target, []).extend(items_in(frame["input"]))
+            await lane.send(accepted(target))
 
     # What both have
 

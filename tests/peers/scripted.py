@@ -103,6 +103,7 @@ class ScriptedSession:
     """A session of a `ScriptedProvider`."""
 
     reusable = True
+    expires: float | None = None
 
     def __init__(self, provider: ScriptedProvider) -> None:
         self._provider = provider

@@ -62,6 +62,20 @@ REJECTED = [
 
 
 @pytest.mark.exhaustive
+@cases(
+    ("body", "says"),
+    [
+        ('```json\n{"name": "read", "parameters": {}}\n```', "leave a Markdown fence out; to mention"),
+        ('<invoke name="read"></invoke>', "write the object, not XML; to mention"),
+        ('[{"name": "read", "parameters": {}}]', "write one object in each action; to mention"),
+        ("blocks run in order.", 'found "b"; to mention the tag, put it in backticks'),
+    ],
+)
+def test_what_begins_a_body_instead_of_an_object_is_named(body: str, says: str) -> None:
+    [error, *_] = [unit for unit in events_of(f"<action>{body}</action>", "action") if unit[0] == "error"]
+    assert says in error[1]
+
+
 @cases(("_case", "text", "says"), REJECTED)
 def test_a_bad_action_is_one_error_and_parsing_goes_on(text: str, says: str) -> None:
     units = events_of(text + "<response>ok</response>", "action")

@@ -319,6 +319,11 @@ def test_results_escape_nothing_but_the_end_of_their_block() -> None:
     assert "<b>é</b> </execute> </results>" in render(events, "delimiter")[-1]["content"]
 
 
+def test_a_closing_wrapper_outside_one_is_rendered_as_written() -> None:
+    wire = "<think>hm</think>\n\nso </respond> it is"
+    assert render(stored(wire, "xml", "c"))[0]["content"] == wire
+
+
 def test_a_call_is_rendered_with_the_escapes_that_the_model_wrote() -> None:
     wire = '<execute>\n[{ "name":"write","args":{"file":"a","content":"caf\\u00e9 <\\/b> \\u0022"} }]\n</execute>'
     assert render(stored(wire, "xml", "c"))[0]["content"] == wire

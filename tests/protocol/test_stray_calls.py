@@ -90,6 +90,12 @@ SLIPS = [
     Case("gemini-fence-of-tool-code-with-block", "xml", f"```tool_code\n{EXECUTE}\n```\n\n", "in a Markdown fence"),
     Case("llama-fence-of-tildes", "xml", f"Reading.\n~~~json\n{EXECUTE}\n~~~", "in a Markdown fence"),
     Case("qwen-fence-left-open", "xml", f"I'll read it:\n```xml\n{EXECUTE}\n", "in a Markdown fence"),
+    Case("fence-left-open-with-code", "xml", f"```python\nprint(1)\n{EXECUTE}", "“```python” opens and no line closes"),
+    Case("fence-left-open-with-prose", "xml", f"The loop:\n````\nwhile 1:\n\nNow I read it.\n\n{EXECUTE}", "“````” opens and no line closes"),
+    Case("fence-in-a-fence-of-markdown", "xml", f"```markdown\n# A\n```python\nx\n```\n```\n\nNow:\n{EXECUTE}", "opens and no line closes"),
+    Case("fence-closed-with-text-on-the-line", "xml", f"```python\nx\n``` is the loop.\n\n{EXECUTE}", "opens and no line closes"),
+    Case("fence-left-open-before-actions", "action", f"```\nx\n\n{ACTION}\n{ACTION}", "opens and no line closes"),
+    Case("fence-of-prose-and-block", "xml", f"```xml\nI read the file.\n{EXECUTE}\n```", "an <execute> block in a Markdown fence"),
     Case("qwen-fence-cut-in-string", "xml", '```xml\n<execute>\n[{"name": "write", "args": {"file": "a", "content": "x = ', "in a Markdown fence"),
     Case("mistral-fence-cut-before-closing-marker", "xml", f"```xml\n<execute>\n[{READ}]\n```", "in a Markdown fence"),
     Case("gpt-fence-with-comment", "xml", f"```xml\n<!-- read the file -->\n{EXECUTE}\n```", "in a Markdown fence"),
@@ -113,6 +119,7 @@ SLIPS = [
     Case("llama-unclosed-backtick", "xml", f"Let me look at `app.py: <execute>[{READ}]</execute>", "unclosed backtick"),
     Case("llama-call-within-a-line", "delimiter", f"§respond: Let me look. §call: {READ} §execute", "only at the start of a line"),
     Case("llama-thought-call-within-a-line", "delimiter", f"§think: I must look. §call: {READ} §execute", "Your thought contains a §call: line"),
+    Case("tag-with-an-attribute", "xml", f'I look.\n<execute type="tool">[{READ}]</execute>', "<execute> has the attribute type"),
     # a. Another dialect's
     Case("claude-bare-action-in-xml", "xml", ACTION, "an <action> block, which"),
     Case("claude-bare-call-in-xml", "xml", f"Let me read it.\n{CALLS}", "a §call: line, which"),
@@ -144,6 +151,13 @@ SLIPS = [
     Case("announced-around-without-blank-lines", "xml", f"I'll read it:\n```json\n{READ}\n```\nThen I'll check it.", "a call as JSON in a Markdown fence"),
     Case("fence-then-a-closer-look", "xml", f"```xml\n{EXECUTE}\n```\n\nThen I'll take a closer look at it.", "in a Markdown fence"),
     Case("native-then-when-they-arrive", "xml", f"{INVOKE}\n\nI'll summarise the results once they arrive.", "a <function_calls> block"),
+    Case("fence-then-what-it-gives-me", "xml", f"```xml\n{EXECUTE}\n```\n\nThis starts the server on port 8765 and gives me its id.", "Your answer has an <execute> block in a Markdown fence"),
+    Case("fence-then-waiting-for", "xml", f"```xml\n{EXECUTE}\n```\n\nWaiting for the results.", "Your answer has an <execute> block in a Markdown fence"),
+    Case("fence-then-awaiting", "action", f"```xml\n{ACTION}\n```\n\nAwaiting its output…", "Your answer has an <action> block in a Markdown fence"),
+    Case("actions-and-a-response-in-xml", "xml", f"{ACTION}\n<response>I read it.</response>", "an <action> block, which"),
+    Case("calls-and-a-respond-in-xml", "xml", f"{CALLS}\n§respond: I read it.\n§end", "a §call: line, which"),
+    Case("call-with-its-name-before-the-object", "xml", 'Look.\n§call: read {"file": "app.py"}\n§execute', "a §call: line, which"),
+    Case("boundary-of-another-dialect", "xml", "§call: read the file\n§execute", "ends with §execute, which"),
     # b. In a thought
     Case("qwen-think-never-closed", "xml", f"Sure.<think>I need the file.\n{EXECUTE}", "Your thought contains an <execute> block"),
     Case("deepseek-think-only-with-block", "xml", f"<think>I need the file.\n{EXECUTE}</think>", "Your thought contains an <execute> block"),
@@ -205,17 +219,20 @@ SLIPS = [
     Case("gemini-default-api", "xml", "I'll read it.\nprint(default_api.read(file='app.py'))", "a default_api call"),
     Case("function-gemma", "xml", "<start_function_call>call:read{file:<escape>app.py<escape>}<end_function_call>", "a <start_function_call> block"),
     Case("gemma-4", "xml", '<|tool_call>call:read{file:<|"|>app.py<|"|>}<tool_call|>', "a <start_function_call> block"),
-    Case("gpt-oss", "xml", HARMONY, "a commentary call"),
-    Case("gpt-oss-start", "xml", '<|start|>assistant<|channel|>commentary to=functions.read <|constrain|>json<|message|>{"file": "a"}', "a commentary call"),
-    Case("gpt-oss-without-tokens", "xml", 'I will look. commentary to=functions.read json{"file": "app.py"}', "a commentary call"),
+    Case("gpt-oss", "xml", HARMONY, "a to=functions.read call"),
+    Case("gpt-oss-start", "xml", '<|start|>assistant<|channel|>commentary to=functions.read <|constrain|>json<|message|>{"file": "a"}', "a to=functions.read call"),
+    Case("gpt-oss-without-tokens", "xml", 'I will look. commentary to=functions.read json{"file": "app.py"}', "a to=functions.read call"),
     Case("granite", "xml", '<|tool_call|>[{"name": "read", "arguments": {"file": "a"}}]', "a <|tool_call|> block"),
-    Case("nemotron", "xml", '<TOOLCALL>[{"name": "read", "arguments": {"file": "a"}}]</TOOLCALL>', "a native call block"),
-    Case("xlam-function-call", "xml", '<function_call>{"name": "read", "arguments": {"file": "a"}}</function_call>', "a native call block"),
+    Case("nemotron", "xml", '<TOOLCALL>[{"name": "read", "arguments": {"file": "a"}}]</TOOLCALL>', "a <TOOLCALL> block"),
+    Case("xlam-function-call", "xml", '<function_call>{"name": "read", "arguments": {"file": "a"}}</function_call>', "a <function_call> block"),
     Case("cline-known-tool", "xml", "<file_read>\n<path>app.py</path>\n</file_read>", "a <file_read> block"),
-    Case("cline-use-tool", "xml", "<use_tool>\n<name>read</name>\n<args>{}</args>\n</use_tool>", "a native call block"),
-    Case("roo-mcp", "xml", "<use_mcp_tool>\n<server_name>a</server_name>\n<tool_name>b</tool_name>\n</use_mcp_tool>", "a native call block"),
+    Case("cline-use-tool", "xml", "<use_tool>\n<name>read</name>\n<args>{}</args>\n</use_tool>", "a <use_tool> block"),
+    Case("roo-mcp", "xml", "<use_mcp_tool>\n<server_name>a</server_name>\n<tool_name>b</tool_name>\n</use_mcp_tool>", "a <use_mcp_tool> block"),
     Case("bolt-tag-with-text", "xml", "<bash>ls -la</bash>", "a <bash> block"),
     Case("react", "xml", 'Action: read\nAction Input: {"file": "app.py"}\nObservation: print(1)', "an Action"),
+    Case("python-line", "xml", 'read(file="README")', "a Python call, which"),
+    Case("python-print", "delimiter", "§respond: I look.\n\nprint(read(file='README'))", "a Python call, which"),
+    Case("python-lines", "action", 'I look.\n\nread(file="README")\nfind(content="x", context=2)', "a Python call, which"),
     # c. JSON
     Case("gpt-tool-calls", "xml", OPENAI, "a call as JSON"),
     Case("gpt-message", "xml", OPENAI.replace("{", '{"role": "assistant", "content": null, ', 1), "a call as JSON"),
@@ -238,6 +255,12 @@ SLIPS = [
     Case("deepseek-only-a-thought", "xml", "<think>I should read the file.</think>", "only a thought"),
     Case("qwen-thought-never-closed", "action", "<thought>I should read the file", "only a thought"),
     Case("qwen-two-thoughts", "delimiter", "§think: a\n§think: b\n§end", "only a thought"),
+    Case("lone-end-of-a-thought", "xml", "I should read the file.\n</think>", "nothing follows </think>"),
+    Case("lone-end-of-a-thought-in-native", "native", "I should read the file.\n</think>\n", "nothing follows </think>"),
+    Case("thinking-tags", "xml", "<thinking>I should read the file.</thinking>", "nothing follows </thinking>"),
+    Case("thought-of-another-dialect", "xml", "<thought>I should read the file.</thought>", "nothing follows </thought>"),
+    Case("thought-tags-in-prose", "xml", "Thoughts stand between <think> and </think>; the answer is 42.", "mentions the tags of a thought"),
+    Case("thought-tags-with-an-ellipsis", "action", "I use <thought>…</thought> for that.", "mentions the tags of a thought"),
     Case("gemini-nothing", "xml", "", "You wrote nothing"),
 ]  # fmt: skip
 
@@ -275,7 +298,6 @@ NOT_SLIPS = [
     Case("shell-session", "xml", f"```sh\n$ cat call.txt\n{EXECUTE}\n```", ""),
     Case("markdown-in-markdown", "xml", f"````markdown\n# Calls\n```xml\n{EXECUTE}\n```\n````", ""),
     Case("block-followed-by-code-in-the-fence", "xml", f"```\n{EXECUTE}\nprint(1)\n```", ""),
-    Case("fence-left-open-with-code", "xml", f"```python\nprint(1)\n{EXECUTE}", ""),
     Case("json-schema", "xml", '```json\n{"$schema": "x", "type": "object", "properties": {"name": {"type": "string"}}}\n```', ""),
     Case("tool-definition", "xml", '{"name": "read", "description": "Reads", "parameters": {"type": "object", "properties": {}}}', ""),
     Case("tool-definition-in-a-fence", "xml", '```json\n[{"name": "read", "input_schema": {"type": "object", "properties": {}}}]\n```', ""),
@@ -333,6 +355,17 @@ NOT_SLIPS = [
     Case("unknown-tool-then-announced", "xml", '```json\n{"name": "deploy", "args": {"to": "a"}}\n```\n\nThen I will check it.', ""),
     Case("announced-within-the-call", "xml", f"```xml\n{INVOKE.replace('app.py', 'a' + chr(10) + 'Let me look.' + chr(10))}\n```\nThat is it.", ""),
     Case("then-make-sure", "xml", f"```xml\n{EXECUTE}\n```\n\nI'll make sure that every call has this form.", ""),
+    Case("boundary-in-backticks", "xml", "A batch runs at\n`§execute`", ""),
+    Case("closing-thought-tag-then-an-answer", "xml", "I should look. </think> It is 42.", ""),
+    Case("closing-thought-tag-in-backticks", "xml", "A thought ends with `</think>`", ""),
+    Case("thought-between-two-texts", "xml", "Hm.<think>and so on it goes</think>It is 42.", ""),
+    Case("python-line-with-text-after", "xml", 'read(file="README")\n\nThat is how (in Python) it looks.', ""),
+    Case("python-line-of-an-unknown-function", "xml", 'load(file="README")', ""),
+    Case("python-line-in-a-fence", "xml", '```python\nread(file="README")\n```', ""),
+    Case("python-line-within-a-sentence", "xml", 'Use read(file="README")', ""),
+    Case("fence-then-what-it-gives-you", "xml", f"```xml\n{EXECUTE}\n```\n\nThis reads the file and gives you its lines.", ""),
+    Case("fence-then-what-it-does", "xml", f"```json\n[{READ}]\n```\nThis reads the file.", ""),
+    Case("fence-then-a-wish", "xml", f"```xml\n{EXECUTE}\n```\n\nLet me know if this works.", ""),
     Case("code-call", "xml", "Use\n\n    read(file='app.py')", ""),
 ]  # fmt: skip
 
@@ -348,7 +381,7 @@ def test_slip(case: Case) -> None:
 def test_the_cure_for_an_example_is_one_closing_sentence() -> None:
     slip = slip_of(f"```xml\n{EXECUTE}\n```")
     assert slip is not None
-    assert slip.cure.endswith("If it was an example, your answer is complete: just add a closing sentence.")
+    assert slip.cure.endswith("If it was an example, your answer is complete: just add one closing sentence.")
 
 
 @cases("case", NOT_SLIPS)
@@ -366,9 +399,9 @@ def test_native_syntax_in_every_dialect(native: str, dialect: Dialect) -> None:
 
 @cases("case", NOT_SLIPS)
 def test_a_call_after_anything_is_found(case: Case) -> None:
-    """What came before, documentation included, hides no call, unless it is an open fence."""
+    """What came before, documentation and open fences included, hides no call."""
     answer = f"{case.answer.removesuffix('§end')}\n\n{HERMES}"
-    assert (slip_of(answer, case.dialect) is not None) == (case.id != "fence-left-open-with-code")
+    assert slip_of(answer, case.dialect) is not None
 
 
 def test_without_tools_names_prove_nothing() -> None:

@@ -135,7 +135,59 @@ def test_parses(text: str, expected: list[Unit]) -> None:
 
 FAILURES = [
     ("no array", '<execute>{"name":"a"}</execute>', 'beginning with "["', 0),
-    ("nothing", "<execute></execute>", "at line 1, column 1: expected a JSON array", 0),
+    ("nothing", "<execute></execute>", "The execute block is empty", 0),
+    ("a word", "<execute>ls</execute>", "at line 1, column 1: expected a JSON array", 0),
+    (
+        "a fence",
+        "<execute>\n```json\n[]\n```\n</execute>",
+        "it holds a Markdown fence; leave the fence out",
+        0,
+    ),
+    ("XML", '<execute>\n<invoke name="read"></invoke>\n</execute>', "it holds XML; write one JSON array", 0),
+    ("CDATA", "<execute><![CDATA[[]]]></execute>", "it holds XML; write one JSON array", 0),
+    ("a comment before the array", "<execute>// look\n[]</execute>", "JSON has no comments", 0),
+    (
+        "a comment between calls",
+        '<execute>[{"name":"a","args":{}}, # then\n]</execute>',
+        "JSON has no comments",
+        1,
+    ),
+    (
+        "an array that is not closed",
+        '<execute>[{"name":"a","args":{}}</execute>',
+        "the array is not closed; ] is missing",
+        1,
+    ),
+    (
+        "a comma and no array end",
+        '<execute>[{"name":"a","args":{}},</execute>',
+        "the array is not closed; ] is missing",
+        1,
+    ),
+    (
+        "the closing tag of another block",
+        '<execute>[{"name":"a","args":{}}]</execution>',
+        'after the array, found "</execution>"',
+        1,
+    ),
+    (
+        "a closing tag that begins otherwise",
+        '<execute>[{"name":"a","args":{}}]</action>',
+        'after the array, found "</action>"',
+        1,
+    ),
+    (
+        "a flat call",
+        '<execute>[{"name":"read","file":"a"}]</execute>',
+        'unknown key "file"; put file inside "args"',
+        0,
+    ),
+    (
+        "args that are a string",
+        '<execute>[{"name":"read","args":"{}"}]</execute>',
+        "a string; write the object itself",
+        0,
+    ),
     (
         "a missing comma",
         '<execute>\n[{"name":"a","args":{}}\n {"name"',
@@ -165,6 +217,18 @@ FAILURES = [
     ("a leading zero", '<execute>[{"name":"a","args":{"x":01}}]</execute>', '"01" is not a JSON number', 0),
     ("a bad escape", r'<execute>[{"name":"a","args":{"x":"\q"}}]</execute>', 'cannot be followed by "q"', 0),
     (
+        "an escaped single quote",
+        r'<execute>[{"name":"a","args":{"x":"it\'s"}}]</execute>',
+        "in a string; a single quote needs no backslash",
+        0,
+    ),
+    (
+        "a path with single backslashes",
+        r'<execute>[{"name":"a","args":{"x":"In C:\new\table\x00"}}]</execute>',
+        r"for a literal one, before it too: \n is a newline, \t is a tab",
+        0,
+    ),
+    (
         "a bad code point",
         r'<execute>[{"name":"a","args":{"x":"\u12g4"}}]</execute>',
         "four hexadecimal digits",
@@ -175,7 +239,14 @@ FAILURES = [
     ("text after the array", '<execute>[{"name":"a","args":{}}] go</execute>', 'found "g"', 1),
     ("cut off in a string", '<execute>[{"name":"a","args":{"x":"te', "cut off at line 1, column", 0),
     ("cut off before the marker", '<execute>[{"name":"a","args":{}}]</exec', "cut off", 1),
-    ("cut off at once", "<execute>", "cut off", 0),
+    (
+        "cut off in a call",
+        '<execute>[{"name":"a","args":',
+        "the end of call 1, ] and </execute> are missing",
+        0,
+    ),
+    ("cut off after a call", '<execute>[{"name":"a","args":{}}', "] and </execute> are missing", 1),
+    ("cut off at once", "<execute>", "cut off: nothing follows <execute>", 0),
 ]
 
 
@@ -184,6 +255,12 @@ def test_a_bad_block_is_one_error_and_no_boundary(text: str, says: str, calls: i
     units = events_of(text)
     assert [kind for kind, _ in units] == ["call"] * calls + ["error"]
     assert says in units[-1][1]
+
+
+def test_a_line_break_before_a_bad_escape_is_none_in_a_path() -> None:
+    assert events_of(r'<execute>[{"name":"a","args":{"x":"a\n\d"}}]</execute>')[0][1].endswith(
+        "for a literal one"
+    )
 
 
 def test_every_call_with_a_problem_is_named_in_one_error() -> None:

@@ -186,6 +186,28 @@ async def test_many_results_are_read_from_the_cache_beside_all_before_them() -> 
     assert third.read == second.read + second.written
 
 
+async def test_a_channel_states_when_its_thread_expires() -> None:
+    async with AnthropicPeer(["Hello.", "Done."]) as peer, threaded(peer) as own:
+        channel = AutoChannel(own.provider)
+        assert channel.expires is None
+        own.clock.now += 10
+        messages: list[Message] = [SYSTEM, FIRST]
+        async for _chunk in channel.generate(messages):
+            pass
+        assert channel.expires == own.clock.now + LIFETIME
+        own.clock.now += 200
+        answer: Message = {"role": "assistant", "content": "Hello."}
+        messages += [answer, SECOND]
+        async for _chunk in channel.generate(messages):
+            pass
+        assert channel.expires == own.clock.now + LIFETIME
+        own.clock.now += LIFETIME
+        # Over: nothing is held any more.
+        assert channel.expires is None
+        await channel.close()
+        assert channel.expires is None
+
+
 async def test_a_thread_ends_five_minutes_after_its_last_answer() -> None:
     async with AnthropicPeer(["Hello."]) as peer, threaded(peer) as own:
         session = await own.provider.connect([SYSTEM])

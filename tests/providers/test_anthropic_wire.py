@@ -306,5 +306,5 @@ def test_errors_in_mid_stream_are_mapped() -> None:
 
 def test_models_are_named() -> None:
     listing = {"data": [{"id": "b", "type": "model"}, {"id": "a"}, "odd", {"id": 1}], "has_more": False}
-    assert WIRE.models(listing) == ["a", "b"]
+    assert [each.name for each in WIRE.models(listing)] == ["a", "b"]
     assert WIRE.models_path == "/v1/models?limit=1000"

@@ -239,8 +239,8 @@ def test_models_that_generate_content_are_listed_by_their_names() -> None:
         {},
         7,
     ]
-    assert WIRE.models({"models": listed}) == ["a", "b"]
-    assert InteractionsWire(ENDPOINT).models({"models": listed}) == ["a", "b"]
+    for wire in (WIRE, InteractionsWire(ENDPOINT)):
+        assert [each.name for each in wire.models({"models": listed})] == ["a", "b"]
 
 
 LIMIT = "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576)."

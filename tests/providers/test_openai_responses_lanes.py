@@ -8,7 +8,7 @@ import pytest
 
 from cogency_tui.errors import ProviderTimeoutError, RateLimitError, SessionLostError
 from cogency_tui.protocol.messages import Message
-from cogency_tui.providers.base import Options, ProviderSession, TextDelta, Usage
+from cogency_tui.providers.base import Options, ProviderSession, Steerable, TextDelta, Usage
 from cogency_tui.providers.endpoint import Endpoint
 from cogency_tui.providers.http_provider import Opener
 from cogency_tui.providers.openai_responses_lanes import MOST
@@ -29,7 +29,7 @@ def user(text: str) -> Message:
 
 def opener_to(peer: ResponsesPeer) -> Opener:
     endpoint = Endpoint("openai", peer.base_url, "test-model", "OPENAI_API_KEY", "sk-key")
-    return responses_sessions(endpoint, None, SHORT, lanes=True)
+    return responses_sessions(endpoint, None, SHORT, lanes=True, steers=True)
 
 
 @asynccontextmanager
@@ -78,6 +78,41 @@ async def test_answers_of_two_sessions_do_not_mix_on_their_connection() -> None:
     assert [[each["role"] for each in exchange.context] for exchange in peer.exchanges[2:]] == [
         ["system", "user", "assistant", "user"]
     ] * 2
+
+
+async def test_a_message_steers_the_answer_of_its_lane_alone() -> None:
+    peer = ResponsesPeer(echo, latency=0.001, steers="at end")
+    async with sessions_with(peer) as [other, steered]:
+        assert isinstance(steered, Steerable)
+        assert not await steered.steer(user("Too early."))
+        chunks = await begin(steered, "Q")
+        others = asyncio.create_task(ask(other, user("O")))
+        assert await steered.steer(user("R"))
+        assert not await steered.steer(user("S"))
+        rest = "".join([chunk.text async for chunk in chunks if isinstance(chunk, TextDelta)])
+        assert await others == "O " * 50
+        stored: Message = {"role": "assistant", "content": "Q " * 50}
+        assert rest == ("Q " * 50)[4:]
+        assert await ask(steered, stored, user("R")) == "R " * 50
+        # The connection is alive, and remembers both.
+        assert await ask(steered, {"role": "assistant", "content": "R " * 50}, user("T")) == "T " * 50
+    assert peer.connections == 1
+    [frame] = [frame for frame in peer.sockets[0].frames if frame["type"] == "response.steer"]
+    assert "stream_id" not in frame
+
+
+async def test_an_answer_to_a_message_that_is_given_up_is_cancelled() -> None:
+    peer = ResponsesPeer(echo, latency=0.001, steers="at end")
+    async with sessions_with(peer) as [idle, steered]:
+        assert isinstance(steered, Steerable)
+        chunks = await begin(steered, "Q")
+        assert await steered.steer(user("R"))
+        async for _chunk in chunks:
+            pass
+        with pytest.raises(SessionLostError, match="out of order"):
+            await steered.send([{"role": "assistant", "content": "Q " * 50}, user("Another.")])
+        await steered.close()
+        assert not idle.reusable
 
 
 async def test_an_answer_that_is_given_up_is_cancelled_if_no_other_is_awaited() -> None:

@@ -1,6 +1,7 @@
 """The Responses wire format, without sockets."""
 
 import json
+from datetime import date
 from itertools import pairwise
 from typing import Any
 
@@ -23,7 +24,7 @@ from cogency_tui.errors import (
 from cogency_tui.protocol.messages import ImagePart, Message, Part, ToolSpec, parts_of
 from cogency_tui.providers.base import PLAIN, CallDelta, Options, ReasoningItem, Usage
 from cogency_tui.providers.endpoint import Endpoint
-from cogency_tui.providers.models import ModelFacts
+from cogency_tui.providers.models import ListedModel, ModelFacts
 from cogency_tui.providers.openai_responses import ResponsesWire
 from cogency_tui.providers.openai_responses_events import ResponsesReader
 from cogency_tui.providers.refused_parameters import UnsupportedParameterError
@@ -254,7 +255,9 @@ def test_an_error_event_may_carry_the_headers_of_http(event: dict[str, Any]) -> 
 
 
 def test_models_are_those_in_data() -> None:
-    assert WIRE.models({"object": "list", "data": [{"id": "b"}, {"id": "a"}]}) == ["a", "b"]
+    data = [{"id": "b", "shutdown_date": "2027-01-31"}, {"id": "a", "shutdown_date": None}]
+    listed = WIRE.models({"object": "list", "data": data})
+    assert listed == [ListedModel("a"), ListedModel("b", date(2027, 1, 31))]
 
 
 REASONS = ModelFacts(

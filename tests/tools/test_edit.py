@@ -84,6 +84,11 @@ async def test_edit_counts_occurrences_that_overlap(bench: Bench) -> None:
             "Line 1 has e in column 4, old has \u00e9 U+00E9 (latin small letter e with acute):\n"
             "file: cafe\u0301()\nold:  caf\u00e9()",
         ),
+        (
+            "def f():\n\tprint(1)\n",
+            "def f():\nyield 1",
+            "Line 2 differs:\nfile: \tprint(1)\nold:  yield 1",
+        ),
         ("x\ty\n", "x y", "Line 1 has a tab in column 2, old has a space:\nfile: x\ty\nold:  x y"),
         (
             "a = 1\rb = 2\n",
@@ -277,7 +282,10 @@ async def test_replace_of_text_takes_it_literally(bench: Bench) -> None:
         ({"pattern": "*.rs", "old": "x", "new": "y"}, "No file matches"),
         ({"pattern": "*.py", "old": "zzz", "new": "y"}, "old is not in the 1 file"),
         ({"pattern": "*.py", "old": "x", "new": "x"}, "the same"),
-        ({"pattern": "*.py", "old": "(x", "new": "y", "regex": True}, "not a valid regular expression"),
+        (
+            {"pattern": "*.py", "old": "(x", "new": "y", "regex": True},
+            r'regular expression, missing \), unterminated subpattern at position 0: "\(x"\.',
+        ),
         ({"pattern": "*.py", "old": "x", "new": r"\2", "regex": True}, "is not a valid replacement"),
         ({"pattern": "*.py", "old": "y*", "new": "z", "regex": True}, "empty text"),
         ({"pattern": "*.py", "old": "x+", "new": "x", "regex": True}, "Nothing would change"),

@@ -270,8 +270,9 @@ async def test_list_escapes_names(bench: Bench) -> None:
 async def test_list_of_an_empty_directory_and_of_a_file(bench: Bench) -> None:
     assert (await bench.run("list")).content == "[the directory is empty]"
     bench.put("a", "")
-    with pytest.raises(WorkspaceError, match="not a directory"):
+    with pytest.raises(WorkspaceError, match="a is a file, not a directory") as caught:
         await bench.run("list", path="a")
+    assert caught.value.hint == "Use read."
     with pytest.raises(WorkspaceError, match="no such"):
         await bench.run("list", path="none")
 

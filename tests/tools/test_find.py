@@ -103,7 +103,7 @@ async def test_find_needs_something_to_look_for(bench: Bench) -> None:
 
 
 async def test_find_with_a_bad_expression_says_where(bench: Bench) -> None:
-    with pytest.raises(ToolError, match=r"position 1: f\(x") as caught:
+    with pytest.raises(ToolError, match=r'position 1: "f\(x"') as caught:
         await bench.run("find", content="f(x")
     assert caught.value.hint.endswith("\nTo match it literally: f\\(x")
 

@@ -39,6 +39,7 @@ def test_wrong_value_is_told_with_what_was_expected(bench: Bench) -> None:
         ("read", {"file": None}, '"file" must be a string, not null'),
         ("read", {"file": "a", "start": 0}, "an integer of at least 1, not 0"),
         ("read", {"file": "a", "start": True}, "an integer of at least 1, not true"),
+        ("shell", {"command": "x", "background": 2}, '"background" must be true or false, not 2'),
         ("read", {"file": "a", "start": 1.5}, "an integer of at least 1, not 1.5"),
         ("read", {"file": "a", "strat": 3}, 'unknown argument "strat" (did you mean "start"?). Arguments'),
         ("read", {"file": "a", "zzz": 3}, 'unknown argument "zzz".'),
@@ -106,6 +107,8 @@ NAMES: list[tuple[str, dict[str, Any], str, dict[str, Any]]] = [
     # Names of other agents, with their arguments.
     ("Bash", {"command": "ls", "description": "Lists."}, "shell", {"command": "ls"}),
     ("bash", {"cmd": "ls", "run_in_background": "true"}, "shell", {"command": "ls", "background": True}),
+    ("bash", {"command": "ls", "background": 1}, "shell", {"command": "ls", "background": True}),
+    ("execute_command", {"command": "ls", "requires_approval": False}, "shell", {"command": "ls"}),
     ("run_command", {"command": "ls", "timeout": "9"}, "shell", {"command": "ls", "timeout": 9}),
     ("run_shell_command", {"command": "ls", "directory": "src"}, "shell", {"command": "ls", "cwd": "src"}),
     ("execute_command", {"command": "ls"}, "shell", {"command": "ls"}),

@@ -295,10 +295,13 @@ class ScriptedAgent:
         """The images of each message."""
         self.contents: dict[str, bytes] = {}
         """Those of images, by digest."""
+        self.steered: list[str] = []
+        """The messages that were offered to running answers."""
         self.answers: list[Any] = []
         self.closed = False
         self.profile = NoProfile()
         self.background: Any = None
+        self.expires: float | None = None
         self.recall = Recall(self.store, str(project))  # pyright: ignore[reportArgumentType]
         self.project_settings = ProjectSettings(
             Trust(project.with_name("trusted.toml")),
@@ -310,6 +313,9 @@ class ScriptedAgent:
         """Scripts wait for it with `paused`."""
         self._scripts = list(scripts)
         self._interrupted = asyncio.Event()
+
+    def session_expires(self, conversation_id: str | None) -> float | None:
+        return self.expires
 
     def allows_edits(self, conversation_id: str | None, *, in_turn: bool) -> bool:
         return False
@@ -365,6 +371,9 @@ class ScriptedAgent:
 
     async def leave(self, conversation_id: str | None) -> None:
         self._interrupted.set()
+
+    def steer(self, conversation_id: str, query: str) -> None:
+        self.steered.append(query)
 
     async def retry_turn(
         self, queue: EventQueue, *, conversation_id: str, message_waits: Callable[[], bool] = lambda: False

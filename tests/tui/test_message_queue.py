@@ -159,6 +159,19 @@ async def test_escape_interrupts_and_gives_the_queue_back(agent: ScriptedAgent) 
         assert prompt_of(pilot).text == "!make"
 
 
+async def test_the_first_message_is_offered_to_the_running_answer(agent: ScriptedAgent) -> None:
+    async with app_over(agent).run_test(size=(100, 30)) as pilot:
+        await waiting(pilot, "!make", "one")
+        assert agent.steered == []
+        await pilot.press("up", "up", "alt+x")
+        await until(pilot, lambda: queue_of(pilot) == ["one"])
+        assert agent.steered == ["one"]
+        # While it is edited, it is not, nor if it is to wait for the turn.
+        await pilot.press("up", "alt+t", "!", "enter")
+        assert queue_of(pilot) == ["one!"]
+        assert agent.steered == ["one"]
+
+
 async def test_an_interrupt_gives_back_the_edited_message_in_its_place(agent: ScriptedAgent) -> None:
     async with app_over(agent).run_test(size=(100, 30)) as pilot:
         await waiting(pilot, "one", "two", "three")

@@ -83,6 +83,8 @@ class OfflineProvider:
 class OfflineSession:
     """A conversation with its context in the model. It can be reused after any interruption."""
 
+    expires: float | None = None
+
     def __init__(self, messages: Sequence["Message"], delay: float) -> None:
         self._context = list(messages)
         self._unsent = list(messages)

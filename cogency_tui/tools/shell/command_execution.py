@@ -27,6 +27,9 @@ _END_PATIENCE = 0.1
 _NAMED = 5
 
 
+_LEFT_BEHIND = "[background processes that it left were stopped; to keep a process, use background=true]"
+
+
 @dataclass(frozen=True, slots=True)
 class Ended:
     """The end of a command: `status` is negative for a signal, and None where it is not known.
@@ -65,7 +68,7 @@ class Ended:
     def notes(self) -> list[str]:
         """Return notes on its processes that had not ended by themselves."""
         return [
-            *(["[background processes that it left were stopped]"] if self.left_behind else []),
+            *([_LEFT_BEHIND] if self.left_behind else []),
             *([f"[{_unended(self.stuck)}]"] if self.stuck else []),
         ]
 

@@ -319,7 +319,7 @@ def _is_addressed(simple: Simple) -> bool:
 _INLINE = re.compile(r"://|\bsocket\b|\burllib\b|\brequests\b|\bhttp\b|\bfetch\(", re.IGNORECASE)
 _DEVICE = re.compile(r"/dev/(?:tcp|udp)/")
 _SERVES_FILES = ("-m", "http.server")
-_SERVES_OTHERS = "{} -m http.server, which also serves other machines without --bind 127.0.0.1"
+_SERVES_OTHERS = "{} -m http.server (add --bind 127.0.0.1: without it, it also serves other machines)"
 _BINDING = re.compile(r"(?:--bind[= ]|-b ?)(?:localhost|127\.0\.0\.1|::1)")
 
 

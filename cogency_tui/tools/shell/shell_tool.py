@@ -60,6 +60,7 @@ LONGEST_VALUE = 8 << 20
 
 _OF_GIT = programs_with("of-git")
 
+_MORE_TIME = "[raise timeout, or use background=true]"
 _IN_SANDBOX = "[it ran in a sandbox: no network, write access only to the project and /tmp]"
 
 
@@ -317,6 +318,8 @@ def _outcome(ended: Ended, timeout: int, output: str, notes: Sequence[str], *, s
     status = f"timed out after {timeout} s and was stopped" if ended.timed_out else ended.described
     failed = ended.timed_out or ended.status != 0
     lines = [status, output.rstrip("\n") or "(no output)", *notes]
+    if ended.timed_out:
+        lines.append(_MORE_TIME)
     if failed and sandboxed:
         lines.append(_IN_SANDBOX)
     return Outcome(status, "\n".join(lines), failed=failed)

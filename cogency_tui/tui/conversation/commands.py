@@ -329,11 +329,9 @@ class ConversationCommands(FeatureCommands):
         """Show a past conversation, and send `prompt` in it; call `then` when it is shown."""
 
         async def reopen() -> None:
-            before, notice = self._bridge.conversation_id, ""
+            before = self._bridge.conversation_id
             try:
                 transcript, total = await self._bridge.reopen(conversation_id)
-                if conversation_id != before:
-                    notice = await self._bridge.agent.resume_choices(conversation_id)
                 imported = await self._bridge.is_imported()
                 await prepare()
             except CogencyError as exc:
@@ -346,7 +344,7 @@ class ConversationCommands(FeatureCommands):
             self._moved()
             if imported:
                 self.say("This conversation was imported. Its edits need your approval.")
-            if notice:
+            if notice := self._bridge.take_notice():
                 self.warn(notice)
             if then is not None:
                 then(self._screen)

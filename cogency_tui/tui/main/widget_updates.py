@@ -201,7 +201,13 @@ class MainDisplay(Display):
     def show_state(self) -> None:
         find = self._screen.query_one
         bridge, transcript = self._bridge, self.transcript
-        status = status_of(bridge.agent, transcript.step, transcript.total, allows_edits=bridge.allows_edits)
+        status = status_of(
+            bridge.agent,
+            transcript.step,
+            transcript.total,
+            allows_edits=bridge.allows_edits,
+            session_expires=bridge.agent.session_expires(bridge.conversation_id),
+        )
         find(StatusBar).report(status)
         if not self.transcript.units:
             # The start shows the model and the permissions, too.

@@ -1,6 +1,7 @@
 """All figures of a conversation and the settings in force, in a dialog."""
 
 from collections.abc import Iterable
+from time import time
 from typing import NamedTuple
 
 from rich.segment import Segment
@@ -11,7 +12,7 @@ from cogency_tui.protocol.events import Measure
 from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.dialogs import Choices, DialogBody, DialogBox, DialogTitle, ReadingScreen
 from cogency_tui.tui.kit.lines import BLANK, Line, cells, wrap
-from cogency_tui.tui.kit.number_format import dollars, duration, percent, ratio, tokens
+from cogency_tui.tui.kit.number_format import dollars, duration, percent, ratio, tokens, when, whole_seconds
 from cogency_tui.tui.status.status_bar import Status, describe_sandbox, effort_in_force
 from cogency_tui.tui.theme_styles import ThemeStyles
 
@@ -35,6 +36,7 @@ def settings_of(status: Status) -> list[Fact]:
         Fact("Model", f"{one_line(status.provider)}/{one_line(status.model)}"),
         Fact("Permissions", _permissions(status)),
         Fact("Session mode", _session_mode(status)),
+        *([Fact("Session ends", _session_end(status.session_expires))] if status.session_expires else []),
         Fact("Reasoning effort", _effort(status)),
         *([Fact("Service tier", _service_tier(status))] if status.service_tier else []),
         Fact("Dialect", _dialect(status)),
@@ -73,6 +75,13 @@ def _session_mode(status: Status) -> str:
         return f"automatic: {means['auto']}"
     why = f" ({status.why})" if status.why else ""
     return f"automatic → {used}{why}: {means.get(used, '')}"
+
+
+def _session_end(expires: float) -> str:
+    """The end of the session, and what follows."""
+    left, at = expires - time(), when(expires, expires)
+    again = "the next message sends the conversation again"
+    return f"in {whole_seconds(left)}, at {at}; then {again}" if left > 0 else f"ended at {at}: {again}"
 
 
 def _permissions(status: Status) -> str:

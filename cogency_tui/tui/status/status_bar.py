@@ -19,7 +19,7 @@ from cogency_tui.providers.efforts import describe_effort, substitute
 from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.bar import Part
 from cogency_tui.tui.kit.footer import KeyBar, KeyPart, fit_keys, reserved_width
-from cogency_tui.tui.kit.number_format import dollars, percent, tokens
+from cogency_tui.tui.kit.number_format import dollars, percent, tokens, when
 from cogency_tui.tui.kit.permission_badge import permission_badge
 from cogency_tui.tui.theme_styles import ThemeStyles
 
@@ -40,10 +40,11 @@ class Status(msgspec.Struct, frozen=True):
     """The settings in force, and the figures of the last cycle and of all.
 
     `sandbox` is `sandboxed`, or `not sandboxed: ` and the reason. `allows_edits`: the user has allowed all
-    changes of files in the conversation. `configured_mode` is the session mode of the configuration.
-    `has_sessions`: the provider can do resume mode. `effort_sent` is what the model gets instead of an effort
-    that it lacks; `effort_refused`: it has refused it, and is asked without one. `dialect` is the one of the
-    next step, and `dialect_reason` says why.
+    changes of files in the conversation. `configured_mode` and `configured_effort` are those of the
+    configuration. `has_sessions`: the provider can do resume mode. `effort_sent` is what the model gets
+    instead of an effort that it lacks; `effort_refused`: it has refused it, and is asked without one. At
+    `session_expires`, in Unix seconds, the provider drops the session if nothing is sent.
+    `dialect` is the one of the next step, and `dialect_reason` says why.
     """
 
     mode: Mode
@@ -57,9 +58,11 @@ class Status(msgspec.Struct, frozen=True):
     configured_mode: Mode = "auto"
     has_sessions: bool = True
     effort: EffortChoice = "auto"
+    configured_effort: EffortChoice = "auto"
     effort_sent: str = ""
     effort_refused: bool = False
     service_tier: str = ""
+    session_expires: float | None = None
     dialect: Dialect = "xml"
     dialect_reason: str = ""
 
@@ -96,6 +99,7 @@ def status_of(
     total: "Measure | None" = None,
     *,
     allows_edits: bool = False,
+    session_expires: float | None = None,
 ) -> Status:
     """The status of `agent`, with the figures of the last cycle and of all."""
     choice = agent.dialect or agent.settings.dialect
@@ -112,9 +116,11 @@ def status_of(
         configured_mode=agent.settings.mode,
         has_sessions=agent.provider.resumes,
         effort=agent.effort,
+        configured_effort=agent.settings.effort,
         effort_sent="" if agent.effort == "auto" else substitute(agent.provider.facts.efforts, agent.effort),
         effort_refused=agent.refuses(agent.effort),
         service_tier=agent.settings.service_tier,
+        session_expires=session_expires,
         dialect=dialect_for(choice, agent.provider),
         dialect_reason=reason_for(choice, agent.provider),
     )
@@ -305,6 +311,8 @@ def _context(status: Status, styles: ThemeStyles) -> list[Part]:
     role = "text" if share < 0.75 else "edit" if share < 0.9 else "bad"
     used, size = status.step.get("context", 0), status.step.get("context_size", 0)
     tooltip = f"About {tokens(used)} of {tokens(size)} tokens of the model's context used. Click for details"
+    if (expires := status.session_expires) is not None:
+        tooltip += f". The provider holds the session until {when(expires, expires)}"
     segments = [
         Segment(percent(share), styles(role, "background")),
         Segment(" context", styles("dim", "background")),
@@ -352,8 +360,8 @@ def effort_in_force(status: Status) -> str:
 
 
 def _effort(status: Status, styles: ThemeStyles) -> list[Part]:
-    """The reasoning effort, where the user has chosen one."""
-    if status.effort == "auto":
+    """The reasoning effort, where the user has chosen one, here or in the configuration."""
+    if status.effort == status.configured_effort == "auto":
         return []
     tooltip = "How hard the model thinks before it answers. Click for another effort"
     if status.effort_refused:

@@ -158,7 +158,9 @@ async def test_time_out_stops_the_command_and_keeps_its_output(quick: Bench) -> 
     outcome = await quick.run("shell", command="echo before; sleep 60; echo after", timeout=3)
     assert outcome.failed
     assert outcome.outcome == "timed out after 3 s and was stopped"
-    assert outcome.content == "timed out after 3 s and was stopped\nbefore"
+    assert outcome.content == (
+        "timed out after 3 s and was stopped\nbefore\n[raise timeout, or use background=true]"
+    )
 
 
 @pytest.mark.exhaustive
@@ -177,7 +179,7 @@ async def test_processes_that_ignore_the_signal_are_killed(quick: Bench) -> None
 async def test_background_process_neither_holds_the_result_nor_stays(quick: Bench, text: str) -> None:
     outcome = await quick.run("shell", command=f"{text}\necho $! >pid")
     assert not outcome.failed
-    assert "processes that it left were stopped" in outcome.content
+    assert "processes that it left were stopped; to keep a process, use background=true" in outcome.content
     assert await _gone(quick.root / "pid")
 
 

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from cogency_tui.agent.agent import Agent
-from cogency_tui.config.schema import Settings
-from tests.tui.driving import app_over, at_work, finished, main_of, send, shown, status_of, until
+from cogency_tui.config.schema import ProviderSettings, Settings
+from tests.tui.driving import app_over, at_work, finished, main_of, send, shown, status_of, told, until
 
 WIDE = (160, 30)
 
@@ -32,4 +32,29 @@ async def test_what_was_chosen_last_is_in_the_status_bar_after_a_restart(project
         await send(pilot, "hi")
         await finished(pilot)
         assert "effort high" in shown(status_of(pilot)), "a new conversation begins by the same choices"
+    await agent.close()
+
+
+async def test_an_effort_of_auto_is_shown_where_the_configuration_has_another(project: Path) -> None:
+    settings = Settings(permissions="auto", titles=False, footer=False, effort="high")
+    agent = Agent(project=project, data=project.parent / "data", settings=settings)
+    async with at_work(agent, WIDE) as pilot:
+        assert "effort high" in shown(status_of(pilot))
+        await send(pilot, "/effort auto")
+        await until(pilot, lambda: "effort auto" in shown(status_of(pilot)))
+
+
+async def test_a_model_that_is_gone_is_noted_when_its_conversation_is_opened(project: Path) -> None:
+    providers = {"mine": ProviderSettings("http://127.0.0.1:9/v1", "house")}
+    data = project.parent / "data"
+    async with Agent(project=project, data=data, settings=Settings(providers=providers)) as agent:
+        store = await agent.store()
+        record = await store.create_conversation(
+            str(agent.project), dialect="auto", provider="mine", model="house", model_chosen=True
+        )
+        await store.append(record.id, {"type": "user", "timestamp": 1.0, "content": "hi"})
+    agent = agent_in(project)
+    async with app_over(agent, conversation_id=record.id).run_test(size=WIDE, notifications=True) as pilot:
+        notice = "mine/house is no longer configured. Continuing with offline/offline-1."
+        await until(pilot, lambda: notice in " ".join(told(pilot).split()))
     await agent.close()

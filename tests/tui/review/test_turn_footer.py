@@ -30,6 +30,7 @@ async def test_a_turn_is_counted_that_a_queued_message_follows_at_once(project: 
         await send(pilot, "Fix the price")
         await model.asked.wait()
         await send(pilot, "Thanks")
+        await pilot.press("up", "alt+t", "enter")
         model.go_on.set()
         await until(pilot, lambda: "You are welcome." in shown(conversation_of(pilot)))
         await finished(pilot)

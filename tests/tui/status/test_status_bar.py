@@ -12,6 +12,8 @@ from textual.pilot import Pilot
 from cogency_tui.config.options import options
 from cogency_tui.config.schema import PERMISSIONS, Mode, Settings
 from cogency_tui.protocol.events import Measure
+from cogency_tui.tui.kit.number_format import when
+from cogency_tui.tui.status import screen
 from cogency_tui.tui.status.screen import StatusScreen, draw_status
 from cogency_tui.tui.status.status_bar import Status, describe_sandbox
 from cogency_tui.tui.theme_styles import theme_styles_of
@@ -187,6 +189,34 @@ def test_the_dialog_shows_how_much_of_the_input_the_cache_serves(step: Measure, 
     status = Status("auto", "openai", "gpt", "ask", step=step, total=total)
     lines = [line.text.rstrip() for line in draw_status(status, 120, theme_styles_of("night"))]
     assert f"{'Read from cache':<20}{'3.0k':<10}{note}, at a lower price" in lines
+
+
+def test_the_dialog_says_when_the_session_ends_and_what_follows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(screen, "time", lambda: 1000.0)
+    at = when(1130.0, 1130.0)
+    for expires, row in (
+        (1130.0, f"in 2 min 10 s, at {at}; then the next message sends the conversation again"),
+        (990.0, f"ended at {when(990.0, 990.0)}: the next message sends the conversation again"),
+    ):
+        status = Status("auto", "anthropic", "m", "ask", session_expires=expires)
+        lines = [line.text.rstrip() for line in draw_status(status, 120, theme_styles_of("night"))]
+        assert f"{'Session ends':<20}{row}" in lines
+    lasting = draw_status(Status("auto", "anthropic", "m", "ask"), 120, theme_styles_of("night"))
+    assert "Session ends" not in "\n".join(line.text for line in lasting)
+
+
+async def test_the_tooltip_of_the_context_says_how_long_the_provider_holds_the_session(project: Path) -> None:
+    agent = ScriptedAgent(project, [metric(STEP, TOTAL)])
+    async with app_over(agent).run_test(size=(200, 16)) as pilot:
+        await send(pilot, "hi")
+        await finished(pilot)
+        assert "holds the session" not in await tooltip(pilot, "context")
+        agent.expires = 90_000.0
+        await send(pilot, "hi")
+        await finished(pilot)
+        await tooltip(pilot, "$")
+        held = f"The provider holds the session until {when(90_000.0, 90_000.0)}"
+        assert (await tooltip(pilot, "context")).endswith(held)
 
 
 def test_the_dialog_labels_every_figure() -> None:
