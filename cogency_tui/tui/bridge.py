@@ -272,13 +272,7 @@ class Bridge:
     def _queue_changed(self) -> None:
         self._screen.post_message(self.QueueChanged())
         if self.queue.in_turn and self.queue.steers and self.conversation_id is not None:
-<<<<<<< HEAD
-            first = self.queue.messages[0]
-            if not first.attached:
-                self.agent.steer(self.conversation_id, first.full)
-=======
             self._steer(self.conversation_id, self.queue.messages[0])
->>>>>>> images-screen
         if not self.working and (message := self.queue.take()):
             # The message was being edited when its turn came.
             self.send(message)

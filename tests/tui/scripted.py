@@ -291,20 +291,12 @@ class ScriptedAgent:
         self.past = ScriptedStore()
         self.sandbox = "not sandboxed: switched off"
         self.asked: list[str] = []
-<<<<<<< HEAD
         self.steered: list[str] = []
         """The messages that were offered to running answers."""
-=======
->>>>>>> images-screen
         self.attached: list[list[Image]] = []
         """The images of each message."""
         self.contents: dict[str, bytes] = {}
         """Those of images, by digest."""
-<<<<<<< HEAD
-=======
-        self.steered: list[str] = []
-        """The messages that were offered to running answers."""
->>>>>>> images-screen
         self.answers: list[Any] = []
         self.closed = False
         self.profile = NoProfile()
