@@ -46,7 +46,7 @@ def find_slip(
     if units and units[-1]["type"] == "think":
         call = _Text(units[-1]["content"], known).call_anywhere()
         if call is not None:
-            return _slip_in_thought(call, dialect)
+            return _slip_in_thought(call, dialect, unclosed=unclosed)
     last = next((index for index in reversed(range(len(units))) if units[index]["type"] == "respond"), None)
     is_open = unclosed and bool(units) and units[-1]["type"] == "think"
     open_thought = _OPEN_THOUGHTS.get(dialect) if is_open else None
@@ -875,7 +875,8 @@ class _Text:
             if not entries or not all(_is_call(entry, self._tools, known=known) for entry in entries):
                 return None
             names = tuple(_name_of(entry) for entry in entries)
-            return _Call("a call as JSON", None, read.stop, names)
+            label = "a call as JSON" if len(names) == 1 else "calls as JSON"
+            return _Call(label, None, read.stop, names)
         # A call that is invalid or cut off is recognised by its beginning.
         name = _HEAD_NAME.search(self._text, start, start + _HEAD)
         if name is None or _tool_name(name.group(1)) not in self._tools:
@@ -911,7 +912,7 @@ class _Inside:
 
 # Reports to the model
 
-_THOUGHT_CLOSINGS: dict[Dialect, str] = {"xml": "</think>", "action": "</thought>"}
+_THOUGHT_CLOSINGS: dict[Dialect, str] = {"xml": "</think>", "action": "</thought>", "native": "</think>"}
 _AFTER_THOUGHTS: dict[Dialect, str] = {**_THOUGHT_CLOSINGS, "delimiter": "§respond:"}
 _SLIP_EMPTY = Slip(
     "You wrote nothing: neither a call nor an answer.", "Write the next call, or the answer to the user."
@@ -994,10 +995,12 @@ def _fence_run(opening: str) -> str:
     return opening[: len(opening) - len(opening.lstrip(opening[0]))]
 
 
-def _slip_in_thought(call: _Call, dialect: Dialect) -> Slip:
-    closing = _THOUGHT_CLOSINGS.get(dialect)
+def _slip_in_thought(call: _Call, dialect: Dialect, *, unclosed: bool) -> Slip:
+    # A native thought comes beside the text, unless it was left open there.
+    closing = _THOUGHT_CLOSINGS.get(dialect) if unclosed or dialect != "native" else None
     then = f"Close the thought with {closing}, then write" if closing else "After the thought, write"
+    opening = f" ({closing.replace('/', '')} was never closed)" if closing and unclosed else ""
     return Slip(
-        f"Your thought contains {call.label}, and nothing inside a thought runs.",
+        f"Your thought{opening} contains {call.label}, and nothing inside a thought runs.",
         f"{then} the call {_FORMS[dialect]}. If it was an example, answer the user after the thought.",
     )

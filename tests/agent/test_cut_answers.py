@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from cogency_tui.protocol.events import ENGINE_RESULTS
 from tests.agent.test_every_wire import Work
 from tests.peers.server import Context, Fault
 from tests.peers.ways import KEY, WAYS
@@ -24,9 +25,6 @@ FRAMES = len(ANSWER) // TOKEN + 6
 """At least as many frames as an answer has, whatever its wire puts around the text."""
 
 OVERLOADED = {"type": "error", "error": {"type": "server_error", "code": 500, "message": "Overloaded."}}
-ENGINE = frozenset({"connection", "execute"})
-"""What the results of the engine's own are called, which answer no call."""
-
 
 def faults_at(frame: int) -> dict[str, Fault]:
     """The ways in which an answer ends too soon, after so many frames."""
@@ -49,7 +47,7 @@ def check(events: Sequence[Mapping[str, Any]]) -> None:
     results = [event for event in events if event["type"] == "result" and not event.get("partial")]
     answered = Counter(event["id"] for event in results if event["id"] in announced)
     assert answered == dict.fromkeys(announced, 1)
-    assert {event["tool"] for event in results if event["id"] not in announced} <= ENGINE
+    assert {event["tool"] for event in results if event["id"] not in announced} <= ENGINE_RESULTS
     assert events[-1]["type"] == "end"
 
 

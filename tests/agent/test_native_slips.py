@@ -216,3 +216,16 @@ async def test_a_refusal_outside_names_what_is_allowed_in_the_temporary_director
 async def test_files_that_are_known_only_at_run_time_are_to_be_named(stage: Stage) -> None:
     played = await stage.call("shell", json.dumps({"command": "wc -l < $(cat names.txt)"}))
     assert "Name the files in the command." in played.reported
+
+
+@pytest.mark.parametrize(
+    ("answer", "says"),
+    [
+        ("I look.\n<think>Then I am done", "</think> is missing"),
+        (f"<think>I look.\n{LEAKED}", "Your thought (<think> was never closed) contains a <tool_call> block"),
+    ],
+)
+async def test_a_thought_that_is_left_open_does_not_end_the_turn(
+    stage: Stage, answer: str, says: str
+) -> None:
+    assert says in (await stage.play(answer)).reported

@@ -11,7 +11,7 @@ from cogency_tui.agent.agent import Agent
 from cogency_tui.agent.permissions.gate import Answer, Question
 from cogency_tui.agent.permissions.stored_taint import sources_in
 from cogency_tui.config.schema import AgentSettings, Settings
-from cogency_tui.protocol.events import Event, ResultEvent, ResultPayload
+from cogency_tui.protocol.events import ENGINE_RESULTS, Event, ResultEvent, ResultPayload
 from cogency_tui.protocol.taint_sources import Sources
 from cogency_tui.tools.web.client import FetchLimits, WebClient
 from cogency_tui.tools.web.fetch import Fetch
@@ -65,7 +65,9 @@ class Turns:
 
 
 def results(events: Sequence[Event]) -> list[ResultEvent]:
-    return [event for event in events if event["type"] == "result" and not event.get("partial")]
+    """The results of calls; the engine's own reports on the turn are none."""
+    complete = [event for event in events if event["type"] == "result" and not event.get("partial")]
+    return [event for event in complete if event["tool"] not in ENGINE_RESULTS]
 
 
 @pytest.fixture
