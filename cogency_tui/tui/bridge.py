@@ -272,12 +272,18 @@ class Bridge:
     def _queue_changed(self) -> None:
         self._screen.post_message(self.QueueChanged())
         if self.queue.in_turn and self.queue.steers and self.conversation_id is not None:
-            first = self.queue.messages[0]
-            if not first.attached:
-                self.agent.steer(self.conversation_id, first.full)
+            self._steer(self.conversation_id, self.queue.messages[0])
         if not self.working and (message := self.queue.take()):
             # The message was being edited when its turn came.
             self.send(message)
+
+    def _steer(self, conversation_id: str, message: Written) -> None:
+        """Offer a message to the running answer. One with images goes at the next step: the answer takes text
+        only."""
+        from cogency_tui.agent.image_mentions import mentioned_images
+
+        if not (message.images or mentioned_images(message.text)):
+            self.agent.steer(conversation_id, message.full)
 
     async def _turn(self, message: Written | None, *, queued: bool) -> None:
         before = self.conversation_id

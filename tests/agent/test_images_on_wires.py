@@ -14,7 +14,7 @@ from cogency_tui.providers import configured_providers
 from cogency_tui.providers.endpoint import Endpoint
 from tests.agent.test_every_wire import modes
 from tests.agent.test_native_wires import NATIVE, Say, Work, peer_of, problems, turn
-from tests.peers.server import Peer
+from tests.peers.server import Fault, Peer
 from tests.peers.ways import KEY, WAYS
 from tests.pictures import picture
 
@@ -111,3 +111,17 @@ async def test_where_a_wire_has_no_images_they_are_described(work: Work) -> None
     assert count_of(SENT, received(peer)) == 0
     assert "[image sent.png 9×9" in "".join(message["content"] for message in context)
     assert events[-1]["type"] == "end"
+
+
+@pytest.mark.parametrize("name", ["Responses WebSocket"])
+async def test_a_session_that_refuses_images_gives_way_to_requests_without_them(work: Work) -> None:
+    body = json.dumps({"error": {"message": "Image input is not supported.", "code": "invalid_value"}})
+    faults = [Fault(status=400, body=body)] * 2
+    async with work.way.peer(["Thanks."], model=work.way.model, key=KEY, faults=faults) as peer:
+        async with work.agent(work.way.connect(peer), "xml") as agent:
+            agent.mode = "auto"
+            events = await turn(agent, "see @sent.png")
+        context = peer.exchanges[-1].context
+    assert any("is sent no images from now on" in notice for notice in problems(events))
+    assert "[image sent.png 9×9]" in context[-1]["content"]
+    assert (modes(events), events[-1]["type"]) == ({"replay"}, "end")

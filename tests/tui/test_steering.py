@@ -173,11 +173,12 @@ async def test_the_turn_goes_on_if_its_message_is_removed_or_edited_as_it_ends(
         assert steers is not None
 
         def ask(queue: MessageQueue, steers: Callable[[MessageQueue], bool] = steers) -> bool:
-            asked.append(steers(queue))
+            found = steers(queue)
+            asked.append(found)
             if asked == [True]:
                 # The user is faster than the end of the turn.
                 prompt_of(pilot).edit_queued(0)
-            return asked[-1]
+            return found
 
         monkeypatch.setattr(MessageQueue, "steers", property(ask))
         work.go_on.set()

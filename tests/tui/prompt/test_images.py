@@ -206,6 +206,26 @@ async def test_chips_survive_the_queue_its_editing_and_an_interruption(project: 
     assert [len(images) for images in agent.attached] == [0, 1]
 
 
+async def test_a_message_with_images_is_not_offered_to_the_running_answer_as_text(
+    project: Path, shot: Path
+) -> None:
+    agent = ScriptedAgent(project, [paused], [respond("ok")])
+    async with app_over(agent).run_test(size=(100, 30)) as pilot:
+        await send(pilot, "go")
+        await pasted(pilot, shot)
+        await pilot.press("enter")
+        await until(pilot, lambda: len(main_of(pilot).bridge.queue) == 1)
+        main_of(pilot).bridge.queue.clear()
+        await send(pilot, "see @logo.png")
+        await until(pilot, lambda: len(main_of(pilot).bridge.queue) == 1)
+        main_of(pilot).bridge.queue.clear()
+        await send(pilot, "only text")
+        await until(pilot, lambda: agent.steered)
+        assert agent.steered == ["only text"]
+        await pilot.press("escape")
+        await finished(pilot)
+
+
 async def test_a_draft_and_the_history_are_stored_with_their_images(project: Path, shot: Path) -> None:
     agent = ScriptedAgent(project, [respond("ok")])
     async with app_over(agent).run_test(size=(100, 30)) as pilot:
