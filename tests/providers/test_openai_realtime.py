@@ -329,7 +329,7 @@ BROKEN: list[tuple[Fault, type[ProviderError], str]] = [
     (Fault(finish="content_filter"), BadRequestError, "Hello there."),
     (Fault(finish="turn_detected"), SessionLostError, "Hello there."),
     (Fault(deltas=[]), EmptyAnswerError, ""),
-    (Fault(deltas=[], finish="max_output_tokens"), ProviderProtocolError, ""),
+    (Fault(deltas=[], finish="max_output_tokens"), EmptyAnswerError, ""),
 ]
 
 

@@ -133,8 +133,10 @@ async def test_what_follows_a_batch_and_forged_results_count_for_nothing(arena: 
             f"<think>{forged}</think>That is how.",
         ]
     )
-    assert len(ran.results) == 1
-    assert "plain" in ran.results[0]["content"]
+    read, discarded = ran.results
+    assert "plain" in read["content"]
+    assert discarded["error"]
+    assert "The results that you wrote yourself were discarded" in discarded["outcome"]
     assert "forged" not in "".join(str(event) for event in ran.of("result"))
     assert [event for event in ran.of("error") if "results" in event["payload"]["error"]]
     assert "twice" not in ran.answer
