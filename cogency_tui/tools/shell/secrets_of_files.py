@@ -78,10 +78,14 @@ def _new_content(path: Path, known: KnownSecrets) -> bytes:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return b""
-    with os.fdopen(descriptor, "rb") as file:
+    try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode) or status.st_size > _LARGEST_FILE:
             return b""
         if not known.is_new((path, status.st_ino, status.st_size, status.st_mtime_ns)):
             return b""
-        return file.read(_LARGEST_FILE)
+        # Not before it is known to be a file: a directory has no file object.
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            return file.read(_LARGEST_FILE)
+    finally:
+        os.close(descriptor)
