@@ -69,7 +69,7 @@ MOST_UNITS = 5000
 _WRITE_AGAIN: dict[Dialect, str] = {
     "xml": "No call of the block ran. Write the whole block again: <execute>, one JSON array, </execute>.",
     "delimiter": "No call of the batch ran. Write the batch again: each call on a line of its own, as §call: "
-    "and one JSON object, then §execute.",
+    "and one JSON object, then §execute alone on its line, without a colon.",
     "action": "Write this action again, as one JSON object with name and parameters between its tags.",
     "native": "Make this call again, with its arguments as one JSON object.",
 }
