@@ -404,7 +404,9 @@ class CogencyApp(App[int]):
         """Redraw everything that the terminal missed while its output was not read."""
         self.presence.begin()
         self.presence.show()
-        self.action_repaint()
+        if isinstance(self._driver, TerminalDriver) and self._driver.graphics:
+            self._driver.graphics.update()
+        self._redraw()
 
     def copy_to_clipboard(self, text: str) -> None:
         """Copy `text` to where the user can paste it from, and report where that is."""
@@ -642,7 +644,13 @@ class CogencyApp(App[int]):
         self.push_screen(Palette(entries, recent.read), run)
 
     def action_repaint(self) -> None:
-        """Clear the terminal and draw every cell: a terminal may be wrong about the width of an emoji."""
+        """Send the terminal its pictures again, clear it and draw every cell: a terminal may be wrong about
+        the width of an emoji."""
+        if isinstance(self._driver, TerminalDriver) and self._driver.graphics:
+            self._driver.graphics.send_again()
+        self._redraw()
+
+    def _redraw(self) -> None:
         self.send_to_terminal(CLEAR_SCREEN)
         self._shown_rows.forget()
         self.refresh(layout=True)

@@ -1,8 +1,7 @@
 """Images as lines of half cells: `▀` in the colors of two pixels, which every terminal can draw.
 
 Our own instead of `textual-image`: importing any part of that queries the terminal and reads the answer from
-stdin, where it would take the user's keys; and its sixel and kitty graphics are control sequences, which
-`TerminalGuard` and `disarmed` remove from every line.
+stdin, where it would take the user's keys.
 """
 
 from functools import lru_cache
@@ -22,13 +21,13 @@ if TYPE_CHECKING:
 
 _UPPER = "▀"
 _MOST_PIXELS = 640
-"""Pixels of a side that are enough for any terminal."""
+"""Pixels of a side that are enough for half cells in any terminal."""
 
 Pixel = tuple[int, int, int]
 
 
-def decode(content: bytes, name: str) -> "Picture":
-    """Decode an image of the store for drawing. Blocks.
+def decode(content: bytes, name: str, most: int = _MOST_PIXELS) -> "Picture":
+    """Decode an image of the store for drawing, with at most so many pixels a side. Blocks.
 
     Raises:
         WorkspaceError: it cannot be decoded.
@@ -37,9 +36,9 @@ def decode(content: bytes, name: str) -> "Picture":
 
     try:
         with Image.open(BytesIO(content)) as picture:
-            picture.draft("RGB", (_MOST_PIXELS, _MOST_PIXELS))
+            picture.draft("RGB", (most, most))
             shown = picture.convert("RGBA" if picture.has_transparency_data else "RGB")
-            shown.thumbnail((_MOST_PIXELS, _MOST_PIXELS))
+            shown.thumbnail((most, most))
             return shown
     except Exception as exc:
         # What a decoder raises on damaged bytes has no common base.

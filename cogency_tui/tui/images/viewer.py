@@ -1,6 +1,7 @@
 """A dialog that shows images, one at a time."""
 
 import asyncio
+import os
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
@@ -12,6 +13,7 @@ from cogency_tui.errors import CogencyError
 from cogency_tui.protocol.image import Image
 from cogency_tui.safe_text import one_line
 from cogency_tui.tui.images.half_cells import decode, draw_half_cells
+from cogency_tui.tui.images.placeholders import SharpPicture, draw_placeholders, encode
 from cogency_tui.tui.kit.dialogs import (
     LOW,
     SHORT,
@@ -24,6 +26,8 @@ from cogency_tui.tui.kit.dialogs import (
 )
 from cogency_tui.tui.kit.lines import Line, wrap
 from cogency_tui.tui.kit.number_format import size
+from cogency_tui.tui.kit.typed_app import app_of
+from cogency_tui.tui.terminal.graphics import graphics_of
 from cogency_tui.tui.theme_styles import ThemeStyles
 
 if TYPE_CHECKING:
@@ -56,7 +60,7 @@ class ImageViewer(ReadingScreen[None]):
         self._read = read
         self._open_outside = open_outside
         self._at = 0
-        self._pictures: dict[int, Picture | CogencyError] = {}
+        self._pictures: dict[int, Picture | SharpPicture | CogencyError] = {}
         """The pictures that are decoded, or the reason why not, by their places."""
 
     def compose(self) -> ComposeResult:
@@ -76,9 +80,21 @@ class ImageViewer(ReadingScreen[None]):
     def on_mount(self) -> None:
         self._show()
 
+    def on_unmount(self) -> None:
+        self._withdraw()
+
     def action_step(self, step: int) -> None:
-        self._at = max(0, min(self._at + step, len(self._images) - 1))
-        self._show()
+        at = max(0, min(self._at + step, len(self._images) - 1))
+        if at != self._at:
+            self._withdraw()
+            self._at = at
+            self._show()
+
+    def _withdraw(self) -> None:
+        """Have the terminal forget the present picture."""
+        picture = self._pictures.get(self._at)
+        if isinstance(picture, SharpPicture):
+            picture.graphics.remove(picture.number)
 
     def action_open_outside(self) -> None:
         if self._open_outside is not None:
@@ -103,8 +119,11 @@ class ImageViewer(ReadingScreen[None]):
     async def _load(self, at: int) -> None:
         image = self._images[at]
         try:
-            content = await self._read(image)
-            self._pictures[at] = await asyncio.to_thread(decode, content, one_line(image["name"]))
+            content, name = await self._read(image), one_line(image["name"])
+            if graphics := await graphics_of(app_of(self), os.environ):
+                self._pictures[at] = await asyncio.to_thread(encode, content, name, graphics)
+            else:
+                self._pictures[at] = await asyncio.to_thread(decode, content, name)
         except CogencyError as exc:
             self._pictures[at] = exc
         self.query_one(DialogBody).redraw()
@@ -115,6 +134,8 @@ class ImageViewer(ReadingScreen[None]):
             return [Line([Segment("Reading the image …", styles("dim"))])]
         if isinstance(picture, CogencyError):
             return wrap([Segment(picture.advice, styles("bad"))], width)
+        if isinstance(picture, SharpPicture):
+            return draw_placeholders(picture, width, self._rows, styles())
         return draw_half_cells(picture, width, self._rows, styles())
 
     @property

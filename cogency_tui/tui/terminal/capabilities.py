@@ -14,6 +14,7 @@ _TITLELESS = ("linux", "dumb", "")
 _NOTICING_PROGRAMS = ("iTerm.app", "WezTerm", "ghostty")
 _NOTICING_TERMS = ("xterm-kitty", "xterm-ghostty", "foot")
 _CLIPLESS_PROGRAMS = ("Apple_Terminal",)
+_PICTURE_TERMS = ("xterm-kitty", "xterm-ghostty")
 
 
 class Terminal(msgspec.Struct, frozen=True):
@@ -25,6 +26,8 @@ class Terminal(msgspec.Struct, frozen=True):
     screen: bool = False
     remote: bool = False
     """Over SSH: programs that we start reach another machine's clipboard."""
+    kitty: bool = False
+    """Started in a window of kitty, perhaps through another terminal."""
 
     @classmethod
     def of(cls, environ: Mapping[str, str]) -> "Terminal":
@@ -34,6 +37,7 @@ class Terminal(msgspec.Struct, frozen=True):
             tmux=bool(environ.get("TMUX")),
             screen=bool(environ.get("STY")),
             remote=any(environ.get(name) for name in ("SSH_CONNECTION", "SSH_TTY", "SSH_CLIENT")),
+            kitty=bool(environ.get("KITTY_WINDOW_ID")),
         )
 
     @property
@@ -44,6 +48,14 @@ class Terminal(msgspec.Struct, frozen=True):
     def has_osc52(self) -> bool:
         """True if the terminal may support writing to the clipboard; whether it does cannot be detected."""
         return self.term not in _TITLELESS and self.program not in _CLIPLESS_PROGRAMS
+
+    @property
+    def has_placeholders(self) -> bool:
+        """True if the terminal draws pictures at kitty's Unicode placeholders; a multiplexer does not."""
+        if self.tmux or self.screen:
+            return False
+        is_known = self.term in _PICTURE_TERMS or self.program == "ghostty"
+        return is_known or (self.kitty and not self.program)
 
     def notice(self, requested: Notice) -> Notice:
         """The kind of notification: `requested`, or for `auto` what suits this terminal."""

@@ -7,7 +7,7 @@ import signal
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from textual import constants, events
 from textual.app import App
@@ -17,6 +17,9 @@ from textual.message import Message
 
 from cogency_tui.tui.terminal.input import TerminalInput
 from cogency_tui.tui.terminal.output import TerminalOutput
+
+if TYPE_CHECKING:
+    from cogency_tui.tui.terminal.graphics import Graphics
 
 _TICK = 0.1
 """Seconds without input after which an incomplete sequence ends."""
@@ -46,6 +49,8 @@ class TerminalDriver(LinuxDriver):
         self.greeting = ""
         self.escape_delay = constants.ESCAPE_DELAY
         self.farewell: Callable[[], str] = str
+        self.graphics: Graphics | None = None
+        """The pictures that the terminal draws, once there were any."""
         self._output: TerminalOutput | None = None
 
     @property
@@ -65,6 +70,14 @@ class TerminalDriver(LinuxDriver):
     def write(self, data: str) -> None:
         if self._output is not None:
             self._output.write(data)
+
+    def write_between_frames(self, sequence: str) -> bool:
+        """Write `sequence`, unless the terminal is not being read. Return whether that was done; if not,
+        `ReadAgain` follows."""
+        if not self.takes_frame():
+            return False
+        self.write(sequence)
+        return True
 
     def start_application_mode(self) -> None:
         handle = self._file.fileno() if self._file is not None else self.fileno
@@ -92,7 +105,8 @@ class TerminalDriver(LinuxDriver):
         if self._output is None:
             return
         self._output.settle()
-        self.write(self.farewell() + _BLANK)
+        pictures = self.graphics.end() if self.graphics else ""
+        self.write(pictures + self.farewell() + _BLANK)
         if self._mouse_pixels:
             # Textual does not reset this mode.
             self._mouse_pixels = False

@@ -10,7 +10,7 @@ import sys
 import termios
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -24,7 +24,7 @@ READY = "offline/offline-1"
 class Tmux:
     """A server of its own, in whose one pane a shell runs, and a client in a terminal that can be resized."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, *settings: str, environ: Mapping[str, str] | None = None) -> None:
         self._command = ("tmux", "-S", str(directory / "socket"), "-f", str(directory / "tmux.conf"))
         self._environ = {
             **{name: value for name, value in os.environ.items() if name != "TMUX"},
@@ -34,8 +34,12 @@ class Tmux:
             # Without a background of their own tmux drops cells at the end of a line.
             "COLORTERM": "truecolor",
             "PS1": "$ ",
+            **(environ or {}),
         }
-        (directory / "tmux.conf").write_text('set -g default-terminal "tmux-256color"\n')
+        self.raw = bytearray()
+        """Everything that was written to the client's terminal."""
+        lines = ['set -g default-terminal "tmux-256color"', *settings]
+        (directory / "tmux.conf").write_text("\n".join(lines))
         self._primary, secondary = pty.openpty()
         self.resize(80, 24)
         self.client = subprocess.Popen(
@@ -67,8 +71,8 @@ class Tmux:
 
     def _read(self) -> None:
         with suppress(OSError):
-            while os.read(self._primary, 65536):
-                pass
+            while data := os.read(self._primary, 65536):
+                self.raw += data
 
     @property
     def text(self) -> str:
