@@ -105,8 +105,8 @@ def native_slip(names: Sequence[str], dialect: Dialect) -> Slip:
 
 
 def announced_slip(units: Sequence[ThinkEvent | RespondEvent], dialect: Dialect) -> Slip | None:
-    """Return the slip in an answer without a call that announces what is missing: it ends with a colon, or is
-    nothing but the announcement of a step."""
+    """Return the slip in an answer without a call that announces what is missing: it ends with a colon, or
+    with the announcement of a step."""
     if not units or units[-1]["type"] != "respond":
         return None
     cure = f"Write the call {_FORMS[dialect]}. If you are done, finish the answer."
@@ -119,13 +119,30 @@ def announced_slip(units: Sequence[ThinkEvent | RespondEvent], dialect: Dialect)
 
 
 def _is_step_announced(answer: str) -> bool:
-    """Return whether an answer is one short paragraph whose last sentence, and no other, announces a step."""
-    if len(answer) > _LONGEST_ANNOUNCEMENT or "\n" in answer or _ELSE.search(answer) or _PLAN.search(answer):
-        return False
-    if _NEXT_STEP.match(answer):
+    """Return whether an answer is short, and its last line announces a step in its last sentence alone."""
+    if "\n" not in answer and _NEXT_STEP.match(answer) and not _ELSE.search(answer):
         return True
-    *before, last = _SENTENCE_END.split(answer)
+    before, _, line = answer.rpartition("\n")
+    if _turns_to_user(before.rstrip()) or _LISTED.match(line):
+        return False
+    return _announces_step(line, planned=_PLAN.search(answer) is not None)
+
+
+def _turns_to_user(before: str) -> bool:
+    """Return whether what precedes an announcement makes it part of an answer: it is long, introduces a
+    quotation, or asks the user something."""
+    return len(before) > _LONGEST_BEFORE or before.endswith((":", "：")) or bool(_ASKED.search(before))
+
+
+def _announces_step(line: str, *, planned: bool) -> bool:
+    """Return whether the last sentence of a line, and no other, announces a step: after a plan, one that is
+    taken at once."""
+    if len(line) > _LONGEST_ANNOUNCEMENT or _ELSE.search(line):
+        return False
+    *before, last = _SENTENCE_END.split(line)
     announces = _STEP.match(last) is not None and not _LATER.search(last)
+    if planned and not _AT_ONCE.search(last):
+        return False
     return announces and not any(_STEP.match(each) for each in before)
 
 
@@ -306,6 +323,9 @@ _ENDS_IN_TAG = re.compile(r"</[\w:.-]{1,100}>\Z")
 # Announcements
 
 _LONGEST_ANNOUNCEMENT = 200
+_LONGEST_BEFORE = 1500
+"""Most characters of an answer before its announcement: a longer one is a report with an outlook."""
+
 _RESULT = (
     r"(?:(?:the|its|their|that|this|those|these)\s+)?(?:results?|outputs?|contents?|matches|files?|response)"
 )
@@ -381,6 +401,14 @@ _LATER = re.compile(
 """Words of a promise, or of what is not due now."""
 _PLAN = re.compile(r"\bplan\b|\bfrom\s+now\s+on\b", re.IGNORECASE)
 """Words that make steps those of a plan or a rule, in any sentence."""
+_AT_ONCE = re.compile(r"\blet\s+me\b|\bnow\b|\b(?:start|begin)(?:ing)?\b", re.IGNORECASE)
+_LISTED = re.compile(r"\s*(?:[-+*•]|\d{1,3}[.)])\s")
+_ASKED = re.compile(
+    r"\b(?:shall|should|may|can|could|would)\s+(?:I|we|you)\b[^.!?\n]{0,200}\?|\byou(?:r|['’]d)?\b[^.!?\n]{0,200}\?"
+    r"|\bplease\s+(?:confirm|tell|send|choose|say|give|provide|decide|share)\b|\b(?:let\s+me\s+know|tell\s+me|want\s+me\s+to)\b",
+    re.IGNORECASE,
+)
+"""Questions and requests to the user."""
 
 # JSON
 

@@ -55,6 +55,14 @@ ANNOUNCED = [
     "I'll use the read tool.",
     "I'll use `shell` to run the tests.",
     "I found the file. Next, I'll fix it.",
+    "I found the problem in line 12: the width is wrong.\n\nNow let me fix it.",
+    "The search found nothing, so the names differ.\n\nLet me search for another pattern.",
+    "I found it.\nLet me fix it.",
+    "Two things are wrong:\n\n- the width\n- the height\n\nI'll update `app.py`.",
+    "The loop is this:\n\n```python\nwhile 1: pass\n```\n\nI'll fix it now.",
+    "Why does it fail? The width is wrong.\n\nLet me fix it.",
+    "My plan:\n\n1. Read the parser\n2. Fix it\n\nLet me read the parser.",
+    "# Findings\n\nThe tests fail.\n\nI'll start by reading the first one.",
 ]
 ANSWERS = [
     "I'll leave it there.",
@@ -114,6 +122,23 @@ ANSWERS = [
     "Done. **Next step:** run the tests.",
     "I'll fix the bug in `parse` by reading ahead one token, which keeps the loop linear, and by joining the "
     "pieces at the end, which keeps memory bounded, so that neither long lines nor many of them matter any more.",
+    "The width is wrong.\n\nI'll fix it if you like.",
+    "The width is wrong.\n\nShall I fix it?",
+    "Shall I fix the width?\n\nI'll update the README too.",
+    "The width is wrong.\n\nPlease confirm the new one.\n\nI'll update `app.py`.",
+    "Let me know which width is right.\n\nI'll fix it.",
+    "My plan:\n\n1. Read the parser\n2. Fix it\n\nI'll run the tests.",
+    "The steps are:\n\n1. I'll read the parser.\n2. I'll fix it.",
+    "What I do next:\n- I'll run the tests.",
+    "A good commit message is:\n\nLet me fix the width.",
+    "The model wrote:\n\n> I'll read the file now.",
+    "The log says:\n\n```\nI'll read the file now.\n```",
+    "I'll read the file now.\n\n```\nwidth = 3\n```\n\nThe width is 3.",
+    "I'll fix the width.\n\nDone: it is 4.",
+    "The width is wrong. " * 80 + "\n\nI'll fix it.",
+    "The tests pass.\n\nI'll run them after each change.",
+    "All is done.\n\n**Next step:** run the tests",
+    "| step | do |\n|---|---|\n| 1 | I'll read it |",
 ]
 
 
