@@ -119,7 +119,7 @@ def announced_slip(units: Sequence[ThinkEvent | RespondEvent], dialect: Dialect)
 
 
 def _is_step_announced(answer: str) -> bool:
-    """Return whether an answer is short, and its last line announces a step in its last sentence alone."""
+    """Return whether an answer is short, and the last sentence of its last line announces a step."""
     if "\n" not in answer and _NEXT_STEP.match(answer) and not _ELSE.search(answer):
         return True
     before, _, line = answer.rpartition("\n")
@@ -135,15 +135,17 @@ def _turns_to_user(before: str) -> bool:
 
 
 def _announces_step(line: str, *, planned: bool) -> bool:
-    """Return whether the last sentence of a line, and no other, announces a step: after a plan, one that is
-    taken at once."""
+    """Return whether a line ends with sentences that each announce a step, and has no other that does: after
+    a plan, one that is taken at once."""
     if len(line) > _LONGEST_ANNOUNCEMENT or _ELSE.search(line):
         return False
-    *before, last = _SENTENCE_END.split(line)
-    announces = _STEP.match(last) is not None and not _LATER.search(last)
-    if planned and not _AT_ONCE.search(last):
-        return False
-    return announces and not any(_STEP.match(each) for each in before)
+    sentences = _SENTENCE_END.split(line)
+    steps = [_is_step(each) for each in sentences]
+    return steps[-1] and steps == sorted(steps) and (not planned or bool(_AT_ONCE.search(sentences[-1])))
+
+
+def _is_step(sentence: str) -> bool:
+    return _STEP.match(sentence) is not None and not _LATER.search(sentence)
 
 
 # Syntaxes

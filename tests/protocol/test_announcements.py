@@ -62,6 +62,11 @@ ANNOUNCED = [
     "The loop is this:\n\n```python\nwhile 1: pass\n```\n\nI'll fix it now.",
     "Why does it fail? The width is wrong.\n\nLet me fix it.",
     "My plan:\n\n1. Read the parser\n2. Fix it\n\nLet me read the parser.",
+    "I'll check the tests. Then I'll fix the bug.",
+    "I'll read the config. Then I'll change the parser.",
+    "I see the problem. Let me read the test. Then I'll fix it.",
+    "Let me read the test. Next, I'll fix it. Then I'll run it again.",
+    "The width is wrong.\n\nLet me read the test. Then I'll fix it.",
     "# Findings\n\nThe tests fail.\n\nI'll start by reading the first one.",
 ]
 ANSWERS = [
@@ -94,7 +99,7 @@ ANSWERS = [
     "Let me think about it.",
     "Let's keep it as it is.",
     "First I'll read the config. Then I'll change the parser. Finally I'll run the tests.",
-    "I'll read the config. Then I'll change the parser.",
+    "I'll read the config. It has two parts. Then I'll change the parser.",
     "My plan is simple. I'll read the config and change the parser.",
     "I would read the config first.",
     "I'll review it later.",
