@@ -424,7 +424,7 @@ class Cycle:
                 return None
         slip = find_slip(units, self._dialect, self._tools, unclosed=self._parser.unclosed)
         if slip is None and not self._parser.answered:
-            slip = announced_slip(units, self._dialect)
+            slip = announced_slip(units, self._dialect, self._tools)
         return slip
 
     async def _is_cut_by_end(self, units: "Sequence[ThinkEvent | RespondEvent]") -> bool:

@@ -104,18 +104,38 @@ def native_slip(names: Sequence[str], dialect: Dialect) -> Slip:
     )
 
 
-def announced_slip(units: Sequence[ThinkEvent | RespondEvent], dialect: Dialect) -> Slip | None:
-    """Return the slip in an answer without a call that announces what is missing: it ends with a colon, or
-    with the announcement of a step."""
+def announced_slip(
+    units: Sequence[ThinkEvent | RespondEvent], dialect: Dialect, tools: Collection[str] = ()
+) -> Slip | None:
+    """Return the slip in an answer without a call that announces what is missing: it ends with a colon, with
+    the announcement of a step, or with such a step as code; `tools` as for `find_slip`."""
     if not units or units[-1]["type"] != "respond":
         return None
     cure = f"Write the call {_FORMS[dialect]}. If you are done, finish the answer."
     if units[-1]["content"].endswith((":", "：")):
         return Slip("Your answer ends with a colon: it announces something, and nothing follows.", cure)
-    answer = "\n\n".join(unit["content"] for unit in units if unit["type"] == "respond")
-    if _is_step_announced(answer.strip()):
+    answer = "\n\n".join(unit["content"] for unit in units if unit["type"] == "respond").strip()
+    if _is_step_announced(answer):
         return Slip("Your answer announces a step, and nothing follows.", cure)
+    if _is_code_announced(answer, frozenset(tools)):
+        return Slip(
+            "Your answer announces a step and has it as code in a Markdown fence, which nothing runs.",
+            f"Write the call {_FORMS[dialect]}. If the code is for the user, add how to use it.",
+        )
     return None
+
+
+def _is_code_announced(answer: str, tools: frozenset[str]) -> bool:
+    """Return whether an answer ends with a shell command, or a tool's call as code, in a fence after the
+    announcement of a step."""
+    fences = _fences(answer)
+    if not fences or fences[-1].end < len(answer):
+        return False
+    fence = fences[-1]
+    before = answer[: fence.opening].rstrip(" \t\r\n:：")
+    call = _CODE_CALL.match(answer, fence.start, fence.stop)
+    runs = _SHELL_INFO.fullmatch(fence.info) or (call and call["name"] in tools)
+    return bool(runs) and _is_step_announced(before) and not _PRESENTED.search(before.rpartition("\n")[2])
 
 
 def _is_step_announced(answer: str) -> bool:
@@ -411,6 +431,15 @@ _ASKED = re.compile(
     re.IGNORECASE,
 )
 """Questions and requests to the user."""
+_SHELL_INFO = re.compile(r"\s*(?:bash|sh|zsh|fish|shell|console|powershell|cmd)\s*", re.IGNORECASE)
+_CODE_CALL = re.compile(
+    r"\s*(?:print\()?(?:functions\.|tools\.)?(?P<name>[a-zA-Z_]\w{0,99})\((?:\s{0,9}[a-zA-Z_]\w{0,99}\s{0,9}=|[\"'{)])"
+)
+_PRESENTED = re.compile(
+    r"\b(?:list|write|create|add|find|identify)\b[^.!?]{0,200}\b(?:commands?|steps|examples?|snippets?|scripts?|aliases|alias)\b",
+    re.IGNORECASE,
+)
+"""An announcement of code that the user is to have."""
 
 # JSON
 

@@ -229,3 +229,8 @@ async def test_a_thought_that_is_left_open_does_not_end_the_turn(
     stage: Stage, answer: str, says: str
 ) -> None:
     assert says in (await stage.play(answer)).reported
+
+
+async def test_a_tool_that_is_called_as_code_does_not_end_the_turn(stage: Stage) -> None:
+    played = await stage.play('I\'ll check.\n\n```python\nfind(content="line 7")\n```')
+    assert "as code in a Markdown fence, which nothing runs" in played.reported

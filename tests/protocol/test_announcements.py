@@ -145,6 +145,32 @@ ANSWERS = [
     "All is done.\n\n**Next step:** run the tests",
     "| step | do |\n|---|---|\n| 1 | I'll read it |",
 ]
+CODE = [
+    "I'll run the search:\n\n```bash\nrg -n retry src/\n```",
+    "I'll run the search:\n```sh\nrg -n retry src/",
+    "The index may be stale.\n\nLet me check the tests:\n```shell\npytest -q\n```\n",
+    "Now I'll run the tests.\n\n```console\n$ pytest\n```",
+    "Let me run the following command:\n```bash\nls\n```",
+    'I\'ll check.\n\n```python\nfind(content="retry")\n```',
+    'Let me read it.\n```\nread("app.py")\n```',
+]
+LISTINGS = [
+    "Run the tests:\n\n```bash\npytest\n```",
+    "You can run it with\n\n```bash\npython app.py\n```",
+    "Done. To run the tests:\n\n```bash\npytest\n```",
+    "I ran the tests:\n\n```bash\npytest\n```",
+    "I'll list the commands:\n\n```bash\npytest\nruff check\n```",
+    "I'll write the script for you:\n\n```bash\npytest\n```",
+    "Let me show the command:\n\n```bash\npytest\n```",
+    "Let me explain it with an example:\n\n```bash\npytest\n```",
+    "I'll run it if you like:\n\n```bash\npytest\n```",
+    "I'll run the tests:\n\n```bash\npytest\n```\n\nThat is the command which CI uses.",
+    "I'll write the function:\n\n```python\ndef width(): return 3\n```",
+    'Let me fix the line.\n\n```python\nload(file="a")\n```',
+    'The call is this:\n\n```python\nfind(content="retry")\n```',
+    "Which one? I'll run the tests:\n\n```bash\npytest\n```",
+    "```bash\npytest\n```",
+]
 
 
 def answer(text: str) -> list[RespondEvent]:
@@ -162,3 +188,15 @@ def test_the_announcement_of_a_step_is_no_answer(text: str, dialect: Dialect) ->
 @pytest.mark.parametrize("text", ANSWERS)
 def test_an_answer_is_no_announcement(text: str) -> None:
     assert announced_slip(answer(text), "native") is None
+
+
+@pytest.mark.parametrize("text", CODE)
+def test_the_announcement_of_code_that_nothing_runs_is_no_answer(text: str) -> None:
+    slip = announced_slip(answer(text), "native", {"find", "read"})
+    assert slip is not None
+    assert "as code in a Markdown fence" in slip.problem
+
+
+@pytest.mark.parametrize("text", LISTINGS)
+def test_code_for_the_user_is_an_answer(text: str) -> None:
+    assert announced_slip(answer(text), "native", {"find", "read"}) is None
