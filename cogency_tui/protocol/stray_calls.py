@@ -109,12 +109,10 @@ def announced_slip(
 ) -> Slip | None:
     """Return the slip in an answer without a call that announces what is missing: it ends with a colon, with
     the announcement of a step, or with such a step as code; `tools` as for `find_slip`."""
-    if not units or units[-1]["type"] != "respond":
-        return None
-    cure = f"Write the call {_FORMS[dialect]}. If you are done, finish the answer."
-    if units[-1]["content"].endswith((":", "：")):
-        return Slip("Your answer ends with a colon: it announces something, and nothing follows.", cure)
     answer = "\n\n".join(unit["content"] for unit in units if unit["type"] == "respond").strip()
+    cure = f"Write the call {_FORMS[dialect]}. If you are done, finish the answer."
+    if answer.endswith((":", "：")):
+        return Slip("Your answer ends with a colon: it announces something, and nothing follows.", cure)
     if _is_step_announced(answer):
         return Slip("Your answer announces a step, and nothing follows.", cure)
     if _is_code_announced(answer, frozenset(tools)):
@@ -140,9 +138,10 @@ def _is_code_announced(answer: str, tools: frozenset[str]) -> bool:
 
 def _is_step_announced(answer: str) -> bool:
     """Return whether an answer is short, and the last sentence of its last line announces a step."""
-    if "\n" not in answer and _NEXT_STEP.match(answer) and not _ELSE.search(answer):
-        return True
     before, _, line = answer.rpartition("\n")
+    named = _NEXT_STEP if not before else _FIRST_STEP
+    if named.match(line) and len(line) <= _LONGEST_ANNOUNCEMENT and not _ELSE.search(line):
+        return True
     if _turns_to_user(before.rstrip()) or _LISTED.match(line):
         return False
     return _announces_step(line, planned=_PLAN.search(answer) is not None)
@@ -165,7 +164,9 @@ def _announces_step(line: str, *, planned: bool) -> bool:
 
 
 def _is_step(sentence: str) -> bool:
-    return _STEP.match(sentence) is not None and not _LATER.search(sentence)
+    so = _SO.search(sentence)
+    steps = _STEP.match(sentence) or (so and _STEP.match(sentence, so.end()))
+    return steps is not None and not _LATER.search(sentence)
 
 
 # Syntaxes
@@ -404,20 +405,24 @@ _STEP = re.compile(
     r"[*_>\s]*(?:(?:OK(?:ay)?|all\s?right|sure|great|good|perfect|understood|got\s+it|and|so|then|next|now|first)[,:!]?\s+){0,3}"
     r"(?:(?:I['’]ll|I\s+will|I(?:['’]m|\s+am)\s+(?:now\s+)?going\s+to|let\s+me|let['’]s)\s+"
     rf"(?:(?:then|now|also|just|first|next|quickly|go\s+ahead\s+and|need\s+to)\s+){{0,2}}{_ACT}"
+    rf"|I\s+(?:(?:now|first|also)\s+)?(?:need\s+to|have\s+to|must)\s+(?:(?:now|also|just|first)\s+)?{_ACT}"
+    rf"|(?:I['’]m|I\s+am)\s+now\s+{_ACTING}|(?<=now\s)(?:I['’]m|I\s+am)\s+{_ACTING}"
     rf"|(?:I['’]m\s+|I\s+am\s+)?(?:now\s+)?{_ACTING}[^!?]*?\s*(?:\bnow[.!]?|\.\.\.|…)[*_]*\s*\Z)",
     re.IGNORECASE,
 )
 """The beginning of a sentence in which the model announces that it acts at once."""
+_SO = re.compile(r"(?:,|\s[–—-])\s+(?:and\s+)?so\s+", re.IGNORECASE)
+_NAMED = rf"[*_]*\s*[:–—-][*_\s]*(?:I['’]ll\s+|let\s+me\s+)?{_ACT}"
 _NEXT_STEP = re.compile(
-    r"[*_#>\s]*next(?:\s+(?:step|action))?[*_]*\s*[:–—-][*_\s]*"
-    rf"(?:I['’]ll\s+|let\s+me\s+)?{_ACT}",
-    re.IGNORECASE,
+    rf"[*_#>\s]*(?:(?:next|first)(?:\s+(?:step|action))?|step\s+\d+|action){_NAMED}", re.IGNORECASE
 )
 """The beginning of an answer that is nothing but the name of a step."""
+_FIRST_STEP = re.compile(rf"[*_#>\s]*(?:first\s+step|step\s+1){_NAMED}", re.IGNORECASE)
+"""The beginning of a last line that is the first of several steps."""
 _LATER = re.compile(
     r"\b(?:each|every|always|never|whenever|in\s+(?:the\s+)?future|in\s+your|with\s+you|to\s+you|next\s+time"
     r"|(?:next|following|later)\s+(?:step|turn|message|answer|release|version|session)s?|going\s+forward|later|tomorrow"
-    r"|would|could)\b|[:;]",
+    r"|would|could|but|from\s+you|cannot|can['’]t|forward)\b|[:;]",
     re.IGNORECASE,
 )
 """Words of a promise, or of what is not due now."""

@@ -4,7 +4,7 @@ sound like them."""
 import pytest
 
 from cogency_tui.protocol import DIALECTS, Dialect
-from cogency_tui.protocol.events import RespondEvent
+from cogency_tui.protocol.events import RespondEvent, ThinkEvent
 from cogency_tui.protocol.stray_calls import announced_slip
 
 ANNOUNCED = [
@@ -67,6 +67,17 @@ ANNOUNCED = [
     "I see the problem. Let me read the test. Then I'll fix it.",
     "Let me read the test. Next, I'll fix it. Then I'll run it again.",
     "The width is wrong.\n\nLet me read the test. Then I'll fix it.",
+    "I don't know the names yet, so let me search for them.",
+    "The file is long, so I'm reading it now.",
+    "Now I'm reading the tests…",
+    "Now I'm reading the tests for the parser.",
+    "I'm now reading the tests.",
+    "Reading `test/test_api.py`...",
+    "I need to use the read tool to view the file.",
+    "I must read the file first.",
+    "First step: read README.md",
+    "**Step 1: search the file**",
+    "I'll do it in two steps.\n\n**Step 1:** read the file",
     "# Findings\n\nThe tests fail.\n\nI'll start by reading the first one.",
 ]
 ANSWERS = [
@@ -143,6 +154,17 @@ ANSWERS = [
     "The width is wrong. " * 80 + "\n\nI'll fix it.",
     "The tests pass.\n\nI'll run them after each change.",
     "All is done.\n\n**Next step:** run the tests",
+    "I need to know the width.",
+    "I need to get the token from you.",
+    "I need to run the tests, but the shell is not allowed.",
+    "I have to say that it works.",
+    "It was slow, so I read it once.",
+    "It was slow, so running it takes a minute.",
+    "I'm now sure of it.",
+    "Now I'm looking forward to it.",
+    "Do this in order.\n\n**Step 1:** install it\n\n**Step 2:** run the tests",
+    "**Step 1** is to read the file.",
+    "Action: none",
     "| step | do |\n|---|---|\n| 1 | I'll read it |",
 ]
 CODE = [
@@ -183,6 +205,18 @@ def test_the_announcement_of_a_step_is_no_answer(text: str, dialect: Dialect) ->
     slip = announced_slip(answer(text), dialect)
     assert slip is not None
     assert "announces a step" in slip.problem
+
+
+@pytest.mark.parametrize("text", ["Let me read the file.", "Here is what I do:"])
+def test_a_thought_after_an_announcement_is_no_answer_either(text: str) -> None:
+    thought: ThinkEvent = {
+        "type": "think",
+        "timestamp": 0.0,
+        "id": "t",
+        "content": "Now I have to call read.",
+    }
+    assert announced_slip([*answer(text), thought], "native") is not None
+    assert announced_slip([*answer("It is 3."), thought], "native") is None
 
 
 @pytest.mark.parametrize("text", ANSWERS)
