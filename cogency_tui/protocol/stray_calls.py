@@ -2,7 +2,7 @@
 
 An answer without a call ends the turn. An answer that ends in something call-shaped was not meant to end
 it: a `Slip` reports cause and cure to the model. A call with text after it is an example, unless that text
-is one short paragraph in which the model announces its next step.
+is one short paragraph in which the model announces its next step, or what the call will bring.
 """
 
 import re
@@ -384,6 +384,35 @@ _ELSE = re.compile(
 )
 """Phrases of an offer to the user, a remark on how calls are written, or a piece of one."""
 
+_PROMISE = re.compile(
+    r"[*_\s]*(?:(?:OK(?:ay)?|and|so|then|next|now|first|afterwards|after\s+(?:that|this))[,:]?\s+){0,3}"
+    rf"(?:(?:I['’]ll|I\s+(?:will|can)|we(?:['’]ll|\s+(?:will|can)))\s+(?:{_ADVERB}\s+){{0,2}}"
+    r"(?!not\b|be\b|gladly|happily|make\b|explain|show|describe|keep|remember|use\b|leave|help|let\b|stop)\w+"
+    r"|(?:this|that|it|the\s+(?:call|command|search|tool|result|output|block))\s+(?:will|should)\s+"
+    r"(?:show|list|find|give|tell|return|print|read|search|run|reveal|display|locate|count|open|fetch|confirm|help)"
+    r"(?![^.!?]*\byou\b))",
+    re.IGNORECASE,
+)
+"""Beginnings of a sentence on what a call will bring, or what the model does with that."""
+_AWAITING = re.compile(
+    r"[*_(\s]*(?:(?:please\s+)?(?:let\s+me\s+know|tell\s+me|reply|respond)\s+)?(?:once|when|as\s+soon\s+as)\s+"
+    r"(?:you\s+(?:have|get|receive|see)|you['’]ve\s+(?:got|received|run))\s+(?:(?:the|its|this|that)\s+)?"
+    r"(?:tool\s+|search\s+)?(?:results?|outputs?|contents?|response)\b"
+    r"|[*_(\s]*(?:please\s+)?(?:provide|send|return|give\s+me|share|show\s+me)\s+(?:me\s+)?(?:the|its)\s+"
+    r"(?:tool\s+)?(?:results?|outputs?|response)\b",
+    re.IGNORECASE,
+)
+"""Beginnings of a sentence that asks for a result, as if the user ran the call."""
+_LONGEST_HEAD = 400
+_CODE_START = re.compile(r"```|~~~|[<§{\[]")
+_PRESENTING = re.compile(
+    r"\b(?:examples?|e\.g\.|like\s+(?:this|that|so)|as\s+follows|looks?\s+(?:like|so)|syntax|format|form|notation|protocol"
+    r"|you(?:\s+(?:can|could|would|may|write|call|use))|to\s+(?:call|read|list|find|run|search)|(?:a|the|each|every)\s+"
+    r"(?:tool\s+)?calls?|is\s+(?:called|written)|writes?|sends?|emits?|documentation|models?)\b",
+    re.IGNORECASE,
+)
+"""Words of an introduction to an example of a call."""
+
 _SENTENCE_END = re.compile(r"(?<=[.!…])\s+")
 _ACT = (
     r"(?:re-?read|read|run|execute|check(?!\s+in\b)|inspect|examine|open|search|find(?!\s+out\b)|list|view|fetch|load"
@@ -599,6 +628,10 @@ class _Call:
     answered: bool = False
     announced: bool = False
 
+    def calls_only(self, tools: frozenset[str]) -> bool:
+        """Return whether every name is that of a tool, and there is one."""
+        return bool(self.names) and all(_tool_name(name) in tools for name in self.names)
+
 
 @dataclass(frozen=True, slots=True)
 class _Fence:
@@ -683,16 +716,38 @@ def _answered_call(text: str, tools: frozenset[str]) -> _Call | None:
 
 
 def _announced_call(text: str, tools: frozenset[str]) -> _Call | None:
-    """Return the call at the end of the text, except for one short paragraph that announces the next step."""
+    """Return the call at the end of the text, except for one short paragraph that announces the next step,
+    or what the call will bring."""
     end = len(_trimmed(text))
     for line in _LINE_START.finditer(text, max(0, end - _LONGEST_ANNOUNCEMENT), end):
         paragraph = text[line.start() : end]
-        if not _ANNOUNCEMENT.match(paragraph) or _BLANK_LINE.search(paragraph) or _ELSE.search(paragraph):
+        if _BLANK_LINE.search(paragraph):
+            continue
+        announced = _ANNOUNCEMENT.match(paragraph) and not _ELSE.search(paragraph)
+        if not announced and not _is_awaited(paragraph):
             continue
         call = _Text(_trimmed(text[: line.start()]), tools).call_at_end()
-        if call is not None and call.place != "span":
+        if call is None or call.place == "span":
+            continue
+        if announced or (call.calls_only(tools) and not _presents_example(text)):
             return replace(call, announced=True)
     return None
+
+
+def _is_awaited(paragraph: str) -> bool:
+    """Return whether a paragraph is one or two sentences on what a call will bring, or comes after it."""
+    sentences = _SENTENCE_END.split(paragraph)
+    return len(sentences) <= 2 and all(
+        _AWAITING.match(each)
+        or (not _ELSE.search(each) and (_ANNOUNCEMENT.match(each) or _PROMISE.match(each)))
+        for each in sentences
+    )
+
+
+def _presents_example(text: str) -> bool:
+    """Return whether what precedes the first code or tag of a text presents an example."""
+    head = _CODE_START.split(text, maxsplit=1)[0]
+    return len(head) > _LONGEST_HEAD or _PRESENTING.search(head) is not None
 
 
 class _Text:
@@ -813,7 +868,7 @@ class _Text:
             return True
         if call.label == _PYTHON_LINE:
             return False
-        return bool(call.names) and all(_tool_name(name) in self._tools for name in call.names)
+        return call.calls_only(self._tools)
 
     # Bare calls
 
