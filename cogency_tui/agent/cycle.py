@@ -162,6 +162,8 @@ class Cycle:
         """True if a call could not be parsed, or was written where nothing runs it."""
         self.slip = ""
         """The problem of the last such call."""
+        self.without_call = False
+        """True if the answer neither calls a tool nor answers the user."""
         self.broken: ProviderError | None = None
         """The error that broke the answer off, if one did; what arrived before is processed."""
         self.cut_off = False
@@ -354,6 +356,7 @@ class Cycle:
             await self._report_unread()
         elif ends and not calls and (slip := await self._slip()):
             self._leaked = slip.leaked
+            self.without_call = True
             payload: ErrorPayload = {"error": slip.problem, "call": new_id(), "tool": "execute"}
             if self._stray:
                 payload["raw"] = self._stray_text()

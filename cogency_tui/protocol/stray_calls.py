@@ -1053,7 +1053,7 @@ _SLIP_MENTIONED_THOUGHT = Slip(
     "Write the answer again, with the tags in backticks.",
 )
 _ANNOUNCED_EXAMPLE = "If it was an example, end the answer without announcing a next step."
-_EXAMPLE = "If it was an example, your answer is complete: just add one closing sentence."
+_EXAMPLE = "If it was an example, your answer is complete: send one closing sentence."
 _FORMS: dict[Dialect, str] = {
     "xml": "as an <execute> block",
     "delimiter": "as a §call: line with §execute on the line after it",

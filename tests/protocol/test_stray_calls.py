@@ -409,7 +409,7 @@ def test_slip(case: Case) -> None:
 def test_the_cure_for_an_example_is_one_closing_sentence() -> None:
     slip = slip_of(f"```xml\n{EXECUTE}\n```")
     assert slip is not None
-    assert slip.cure.endswith("If it was an example, your answer is complete: just add one closing sentence.")
+    assert slip.cure.endswith("If it was an example, your answer is complete: send one closing sentence.")
 
 
 @cases("case", NOT_SLIPS)
