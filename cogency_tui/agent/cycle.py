@@ -162,6 +162,8 @@ class Cycle:
         """True if a call could not be parsed, or was written where nothing runs it."""
         self.slip = ""
         """The problem of the last such call."""
+        self.without_call = False
+        """True if the answer neither calls a tool nor answers the user."""
         self.broken: ProviderError | None = None
         """The error that broke the answer off, if one did; what arrived before is processed."""
         self.cut_off = False
@@ -354,6 +356,7 @@ class Cycle:
             await self._report_unread()
         elif ends and not calls and (slip := await self._slip()):
             self._leaked = slip.leaked
+            self.without_call = True
             payload: ErrorPayload = {"error": slip.problem, "call": new_id(), "tool": "execute"}
             if self._stray:
                 payload["raw"] = self._stray_text()
@@ -424,7 +427,7 @@ class Cycle:
                 return None
         slip = find_slip(units, self._dialect, self._tools, unclosed=self._parser.unclosed)
         if slip is None and not self._parser.answered:
-            slip = announced_slip(units, self._dialect)
+            slip = announced_slip(units, self._dialect, self._tools)
         return slip
 
     async def _is_cut_by_end(self, units: "Sequence[ThinkEvent | RespondEvent]") -> bool:

@@ -71,10 +71,9 @@ _TURN = "turn"
 
 _LAST = "Not run: this was the last step of the turn."
 _MALFORMED = "Not run because of another error in this answer."
-_ONE_MORE = (
-    "The turn ends if the calls of the next answer all fail{}. Change the approach, or answer the user: what "
-    "is done, and what fails."
-)
+_ONE_MORE = "The turn ends if {}. Change the approach, or answer the user: what is done, and what fails."
+_ALL_FAIL = "the calls of the next answer all fail"
+_NO_CALL = "the next answer again neither calls a tool nor answers the user"
 _BROKEN_OFF = "Not run: the turn failed before its block was complete."
 _MORE_OUTPUT = "Ask for the work in smaller parts, or raise the output token limit of the server."
 _GO_ON = (
@@ -273,7 +272,9 @@ class Turn:
         """Report to the model that one more cycle like this one ends the turn, if it does."""
         any_way = self._failures.total() == MOST_FAILURES - 1
         if any_way or self._failures[_kind_of_failure(cycle)] == FAILED_BATCHES - 1:
-            warning = _ONE_MORE.format("" if any_way or not cycle.slip else " in this way")
+            in_this_way = f"{_ALL_FAIL} in this way" if cycle.slip else _ALL_FAIL
+            repeated = _NO_CALL if cycle.without_call else in_this_way
+            warning = _ONE_MORE.format(_ALL_FAIL if any_way else repeated)
             if cycle.fault and not any_way:
                 warning = f"The turn ends if the next answer is {cycle.fault}, too."
             await self._recorder.emit(brief_result(new_id(), _TURN, warning, self._clock(), "failed"))

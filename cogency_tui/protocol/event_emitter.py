@@ -22,8 +22,10 @@ _OVERLONG = 10_000
 """Characters that are reported of a block over its limit."""
 
 MENTIONED = "to mention the tag, put it in backticks"
-CUT_CALL = "Your answer reached the output limit of the model amid this call, so it did not run."
-IN_PARTS = "Write it in smaller parts: a long file as its first part, and each next part with edit."
+CUT_CALL = "Your answer reached the output limit of the model in the middle of this call, so it did not run."
+IN_PARTS = (
+    "Write it in smaller parts: a long file as its first part, then append each further part with edit."
+)
 _VISIBLE = {"\n": "⏎", "\r": "␍", "\t": "⇥"}
 _OTHER_ARGS = ("arguments", "parameters", "params", "input")
 

@@ -121,7 +121,7 @@ class _OpenCall:
         self.problem = "" if name else "A call has no name"
         self.cure = _CURE if name else _NAMELESS
         self.cut_off = False
-        """True if the answer was cut off, maybe amid this call."""
+        """True if the answer was cut off, maybe in the middle of this call."""
         self._reader = reader
         self._block = OpenBlock(limit, _before_arguments(self.name))
         reader.feed(_before_arguments(self.name), 0)
@@ -201,7 +201,7 @@ class _OpenCall:
         if self.cut_off:
             self.cure = IN_PARTS
             return CUT_CALL
-        return f"The arguments of {self.name} end too early, at {place}"
+        return f"The arguments of {self.name} end too early (was the text cut off?), at {place}"
 
 
 def _object_in(given: object) -> object:

@@ -2,7 +2,7 @@
 
 An answer without a call ends the turn. An answer that ends in something call-shaped was not meant to end
 it: a `Slip` reports cause and cure to the model. A call with text after it is an example, unless that text
-is one short paragraph in which the model announces its next step.
+is one short paragraph in which the model announces its next step, or what the call will bring.
 """
 
 import re
@@ -104,29 +104,69 @@ def native_slip(names: Sequence[str], dialect: Dialect) -> Slip:
     )
 
 
-def announced_slip(units: Sequence[ThinkEvent | RespondEvent], dialect: Dialect) -> Slip | None:
-    """Return the slip in an answer without a call that announces what is missing: it ends with a colon, or is
-    nothing but the announcement of a step."""
-    if not units or units[-1]["type"] != "respond":
-        return None
+def announced_slip(
+    units: Sequence[ThinkEvent | RespondEvent], dialect: Dialect, tools: Collection[str] = ()
+) -> Slip | None:
+    """Return the slip in an answer without a call that announces what is missing: it ends with a colon, with
+    the announcement of a step, or with such a step as code; `tools` as for `find_slip`."""
+    answer = "\n\n".join(unit["content"] for unit in units if unit["type"] == "respond").strip()
     cure = f"Write the call {_FORMS[dialect]}. If you are done, finish the answer."
-    if units[-1]["content"].endswith((":", "：")):
+    if answer.endswith((":", "：")):
         return Slip("Your answer ends with a colon: it announces something, and nothing follows.", cure)
-    answer = "\n\n".join(unit["content"] for unit in units if unit["type"] == "respond")
-    if _is_step_announced(answer.strip()):
+    if _is_step_announced(answer):
         return Slip("Your answer announces a step, and nothing follows.", cure)
+    if _is_code_announced(answer, frozenset(tools)):
+        return Slip(
+            "Your answer announces a step and has it as code in a Markdown fence, which nothing runs.",
+            f"Write the call {_FORMS[dialect]}. If the code is for the user, add how to use it.",
+        )
     return None
 
 
-def _is_step_announced(answer: str) -> bool:
-    """Return whether an answer is one short paragraph whose last sentence, and no other, announces a step."""
-    if len(answer) > _LONGEST_ANNOUNCEMENT or "\n" in answer or _ELSE.search(answer) or _PLAN.search(answer):
+def _is_code_announced(answer: str, tools: frozenset[str]) -> bool:
+    """Return whether an answer ends with a shell command, or a tool's call as code, in a fence after the
+    announcement of a step."""
+    fences = _fences(answer)
+    if not fences or fences[-1].end < len(answer):
         return False
-    if _NEXT_STEP.match(answer):
+    fence = fences[-1]
+    before = answer[: fence.opening].rstrip(" \t\r\n:：")
+    call = _CODE_CALL.match(answer, fence.start, fence.stop)
+    runs = _SHELL_INFO.fullmatch(fence.info) or (call and call["name"] in tools)
+    return bool(runs) and _is_step_announced(before) and not _PRESENTED.search(before.rpartition("\n")[2])
+
+
+def _is_step_announced(answer: str) -> bool:
+    """Return whether an answer is short, and the last sentence of its last line announces a step."""
+    before, _, line = answer.rpartition("\n")
+    named = _NEXT_STEP if not before else _FIRST_STEP
+    if named.match(line) and len(line) <= _LONGEST_ANNOUNCEMENT and not _ELSE.search(line):
         return True
-    *before, last = _SENTENCE_END.split(answer)
-    announces = _STEP.match(last) is not None and not _LATER.search(last)
-    return announces and not any(_STEP.match(each) for each in before)
+    if _turns_to_user(before.rstrip()) or _LISTED.match(line):
+        return False
+    return _announces_step(line, planned=_PLAN.search(answer) is not None)
+
+
+def _turns_to_user(before: str) -> bool:
+    """Return whether what precedes an announcement makes it part of an answer: it is long, introduces a
+    quotation, or asks the user something."""
+    return len(before) > _LONGEST_BEFORE or before.endswith((":", "：")) or bool(_ASKED.search(before))
+
+
+def _announces_step(line: str, *, planned: bool) -> bool:
+    """Return whether a line ends with sentences that each announce a step, and has no other that does: after
+    a plan, one that is taken at once."""
+    if len(line) > _LONGEST_ANNOUNCEMENT or _ELSE.search(line):
+        return False
+    sentences = _SENTENCE_END.split(line)
+    steps = [_is_step(each) for each in sentences]
+    return steps[-1] and steps == sorted(steps) and (not planned or bool(_AT_ONCE.search(sentences[-1])))
+
+
+def _is_step(sentence: str) -> bool:
+    so = _SO.search(sentence)
+    steps = _STEP.match(sentence) or (so and _STEP.match(sentence, so.end()))
+    return steps is not None and not _LATER.search(sentence)
 
 
 # Syntaxes
@@ -306,6 +346,9 @@ _ENDS_IN_TAG = re.compile(r"</[\w:.-]{1,100}>\Z")
 # Announcements
 
 _LONGEST_ANNOUNCEMENT = 200
+_LONGEST_BEFORE = 1500
+"""Most characters of an answer before its announcement: a longer one is a report with an outlook."""
+
 _RESULT = (
     r"(?:(?:the|its|their|that|this|those|these)\s+)?(?:results?|outputs?|contents?|matches|files?|response)"
 )
@@ -341,6 +384,35 @@ _ELSE = re.compile(
 )
 """Phrases of an offer to the user, a remark on how calls are written, or a piece of one."""
 
+_PROMISE = re.compile(
+    r"[*_\s]*(?:(?:OK(?:ay)?|and|so|then|next|now|first|afterwards|after\s+(?:that|this))[,:]?\s+){0,3}"
+    rf"(?:(?:I['’]ll|I\s+(?:will|can)|we(?:['’]ll|\s+(?:will|can)))\s+(?:{_ADVERB}\s+){{0,2}}"
+    r"(?!not\b|be\b|gladly|happily|make\b|explain|show|describe|keep|remember|use\b|leave|help|let\b|stop)\w+"
+    r"|(?:this|that|it|the\s+(?:call|command|search|tool|result|output|block))\s+(?:will|should)\s+"
+    r"(?:show|list|find|give|tell|return|print|read|search|run|reveal|display|locate|count|open|fetch|confirm|help)"
+    r"(?![^.!?]*\byou\b))",
+    re.IGNORECASE,
+)
+"""Beginnings of a sentence on what a call will bring, or what the model does with that."""
+_AWAITING = re.compile(
+    r"[*_(\s]*(?:(?:please\s+)?(?:let\s+me\s+know|tell\s+me|reply|respond)\s+)?(?:once|when|as\s+soon\s+as)\s+"
+    r"(?:you\s+(?:have|get|receive|see)|you['’]ve\s+(?:got|received|run))\s+(?:(?:the|its|this|that)\s+)?"
+    r"(?:tool\s+|search\s+)?(?:results?|outputs?|contents?|response)\b"
+    r"|[*_(\s]*(?:please\s+)?(?:provide|send|return|give\s+me|share|show\s+me)\s+(?:me\s+)?(?:the|its)\s+"
+    r"(?:tool\s+)?(?:results?|outputs?|response)\b",
+    re.IGNORECASE,
+)
+"""Beginnings of a sentence that asks for a result, as if the user ran the call."""
+_LONGEST_HEAD = 400
+_CODE_START = re.compile(r"```|~~~|[<§{\[]")
+_PRESENTING = re.compile(
+    r"\b(?:examples?|e\.g\.|like\s+(?:this|that|so)|as\s+follows|looks?\s+(?:like|so)|syntax|format|form|notation|protocol"
+    r"|you(?:\s+(?:can|could|would|may|write|call|use))|to\s+(?:call|read|list|find|run|search)|(?:a|the|each|every)\s+"
+    r"(?:tool\s+)?calls?|is\s+(?:called|written)|writes?|sends?|emits?|documentation|models?)\b",
+    re.IGNORECASE,
+)
+"""Words of an introduction to an example of a call."""
+
 _SENTENCE_END = re.compile(r"(?<=[.!…])\s+")
 _ACT = (
     r"(?:re-?read|read|run|execute|check(?!\s+in\b)|inspect|examine|open|search|find(?!\s+out\b)|list|view|fetch|load"
@@ -362,25 +434,46 @@ _STEP = re.compile(
     r"[*_>\s]*(?:(?:OK(?:ay)?|all\s?right|sure|great|good|perfect|understood|got\s+it|and|so|then|next|now|first)[,:!]?\s+){0,3}"
     r"(?:(?:I['’]ll|I\s+will|I(?:['’]m|\s+am)\s+(?:now\s+)?going\s+to|let\s+me|let['’]s)\s+"
     rf"(?:(?:then|now|also|just|first|next|quickly|go\s+ahead\s+and|need\s+to)\s+){{0,2}}{_ACT}"
+    rf"|I\s+(?:(?:now|first|also)\s+)?(?:need\s+to|have\s+to|must)\s+(?:(?:now|also|just|first)\s+)?{_ACT}"
+    rf"|(?:I['’]m|I\s+am)\s+now\s+{_ACTING}|(?<=now\s)(?:I['’]m|I\s+am)\s+{_ACTING}"
     rf"|(?:I['’]m\s+|I\s+am\s+)?(?:now\s+)?{_ACTING}[^!?]*?\s*(?:\bnow[.!]?|\.\.\.|…)[*_]*\s*\Z)",
     re.IGNORECASE,
 )
 """The beginning of a sentence in which the model announces that it acts at once."""
+_SO = re.compile(r"(?:,|\s[–—-])\s+(?:and\s+)?so\s+", re.IGNORECASE)
+_NAMED = rf"[*_]*\s*[:–—-][*_\s]*(?:I['’]ll\s+|let\s+me\s+)?{_ACT}"
 _NEXT_STEP = re.compile(
-    r"[*_#>\s]*next(?:\s+(?:step|action))?[*_]*\s*[:–—-][*_\s]*"
-    rf"(?:I['’]ll\s+|let\s+me\s+)?{_ACT}",
-    re.IGNORECASE,
+    rf"[*_#>\s]*(?:(?:next|first)(?:\s+(?:step|action))?|step\s+\d+|action){_NAMED}", re.IGNORECASE
 )
 """The beginning of an answer that is nothing but the name of a step."""
+_FIRST_STEP = re.compile(rf"[*_#>\s]*(?:first\s+step|step\s+1){_NAMED}", re.IGNORECASE)
+"""The beginning of a last line that is the first of several steps."""
 _LATER = re.compile(
     r"\b(?:each|every|always|never|whenever|in\s+(?:the\s+)?future|in\s+your|with\s+you|to\s+you|next\s+time"
     r"|(?:next|following|later)\s+(?:step|turn|message|answer|release|version|session)s?|going\s+forward|later|tomorrow"
-    r"|would|could)\b|[:;]",
+    r"|would|could|but|from\s+you|cannot|can['’]t|forward)\b|[:;]",
     re.IGNORECASE,
 )
 """Words of a promise, or of what is not due now."""
 _PLAN = re.compile(r"\bplan\b|\bfrom\s+now\s+on\b", re.IGNORECASE)
 """Words that make steps those of a plan or a rule, in any sentence."""
+_AT_ONCE = re.compile(r"\blet\s+me\b|\bnow\b|\b(?:start|begin)(?:ing)?\b", re.IGNORECASE)
+_LISTED = re.compile(r"\s*(?:[-+*•]|\d{1,3}[.)])\s")
+_ASKED = re.compile(
+    r"\b(?:shall|should|may|can|could|would)\s+(?:I|we|you)\b[^.!?\n]{0,200}\?|\byou(?:r|['’]d)?\b[^.!?\n]{0,200}\?"
+    r"|\bplease\s+(?:confirm|tell|send|choose|say|give|provide|decide|share)\b|\b(?:let\s+me\s+know|tell\s+me|want\s+me\s+to)\b",
+    re.IGNORECASE,
+)
+"""Questions and requests to the user."""
+_SHELL_INFO = re.compile(r"\s*(?:bash|sh|zsh|fish|shell|console|powershell|cmd)\s*", re.IGNORECASE)
+_CODE_CALL = re.compile(
+    r"\s*(?:print\()?(?:functions\.|tools\.)?(?P<name>[a-zA-Z_]\w{0,99})\((?:\s{0,9}[a-zA-Z_]\w{0,99}\s{0,9}=|[\"'{)])"
+)
+_PRESENTED = re.compile(
+    r"\b(?:list|write|create|add|find|identify)\b[^.!?]{0,200}\b(?:commands?|steps|examples?|snippets?|scripts?|aliases|alias)\b",
+    re.IGNORECASE,
+)
+"""An announcement of code that the user is to have."""
 
 # JSON
 
@@ -535,6 +628,10 @@ class _Call:
     answered: bool = False
     announced: bool = False
 
+    def calls_only(self, tools: frozenset[str]) -> bool:
+        """Return whether every name is that of a tool, and there is one."""
+        return bool(self.names) and all(_tool_name(name) in tools for name in self.names)
+
 
 @dataclass(frozen=True, slots=True)
 class _Fence:
@@ -619,16 +716,38 @@ def _answered_call(text: str, tools: frozenset[str]) -> _Call | None:
 
 
 def _announced_call(text: str, tools: frozenset[str]) -> _Call | None:
-    """Return the call at the end of the text, except for one short paragraph that announces the next step."""
+    """Return the call at the end of the text, except for one short paragraph that announces the next step,
+    or what the call will bring."""
     end = len(_trimmed(text))
     for line in _LINE_START.finditer(text, max(0, end - _LONGEST_ANNOUNCEMENT), end):
         paragraph = text[line.start() : end]
-        if not _ANNOUNCEMENT.match(paragraph) or _BLANK_LINE.search(paragraph) or _ELSE.search(paragraph):
+        if _BLANK_LINE.search(paragraph):
+            continue
+        announced = _ANNOUNCEMENT.match(paragraph) and not _ELSE.search(paragraph)
+        if not announced and not _is_awaited(paragraph):
             continue
         call = _Text(_trimmed(text[: line.start()]), tools).call_at_end()
-        if call is not None and call.place != "span":
+        if call is None or call.place == "span":
+            continue
+        if announced or (call.calls_only(tools) and not _presents_example(text)):
             return replace(call, announced=True)
     return None
+
+
+def _is_awaited(paragraph: str) -> bool:
+    """Return whether a paragraph is one or two sentences on what a call will bring, or comes after it."""
+    sentences = _SENTENCE_END.split(paragraph)
+    return len(sentences) <= 2 and all(
+        _AWAITING.match(each)
+        or (not _ELSE.search(each) and (_ANNOUNCEMENT.match(each) or _PROMISE.match(each)))
+        for each in sentences
+    )
+
+
+def _presents_example(text: str) -> bool:
+    """Return whether what precedes the first code or tag of a text presents an example."""
+    head = _CODE_START.split(text, maxsplit=1)[0]
+    return len(head) > _LONGEST_HEAD or _PRESENTING.search(head) is not None
 
 
 class _Text:
@@ -749,7 +868,7 @@ class _Text:
             return True
         if call.label == _PYTHON_LINE:
             return False
-        return bool(call.names) and all(_tool_name(name) in self._tools for name in call.names)
+        return call.calls_only(self._tools)
 
     # Bare calls
 
@@ -934,7 +1053,7 @@ _SLIP_MENTIONED_THOUGHT = Slip(
     "Write the answer again, with the tags in backticks.",
 )
 _ANNOUNCED_EXAMPLE = "If it was an example, end the answer without announcing a next step."
-_EXAMPLE = "If it was an example, your answer is complete: just add one closing sentence."
+_EXAMPLE = "If it was an example, your answer is complete: send one closing sentence."
 _FORMS: dict[Dialect, str] = {
     "xml": "as an <execute> block",
     "delimiter": "as a §call: line with §execute on the line after it",

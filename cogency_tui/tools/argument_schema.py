@@ -27,6 +27,8 @@ _TOOLS = 256
 """Tools whose arguments are cached."""
 
 _INTEGER = re.compile(r"-?[0-9]{1,18}")
+_LEAST_UNCLEAR = 10**18
+"""Least integer that is not read as a string: it may have lost digits on the way."""
 _NUMBER = re.compile(r"-?[0-9]{1,18}(?:\.[0-9]{1,18})?(?:[eE][+-]?[0-9]{1,3})?")
 
 _VALID_JSON = "the history shows invalid JSON like this: write the arguments themselves, as valid JSON"
@@ -40,8 +42,8 @@ Args = TypeVar("Args", bound=msgspec.Struct)
 def convert(label: str, args: Any, expected: type[Args], spellings: Spellings = PLAIN) -> Args:
     """Convert decoded JSON to the argument struct; `label` begins a report of wrong arguments.
 
-    Strict, except for other `spellings` of arguments, an object around them, null for an optional one, and
-    numbers and booleans written as strings.
+    Strict, except for other `spellings` of arguments, an object around them, null for an optional one,
+    numbers and booleans written as strings, and an integer where a string is due.
 
     Raises:
         ToolError: naming every argument that is missing, unknown or wrong, and the right form.
@@ -157,11 +159,13 @@ def _takes_null(kind: Any) -> bool:
 
 def _coerced(value: Any, kind: Any) -> Any:
     """Convert a number or boolean that is written as a string where no string is wanted, an integer that is
-    written as a float, and a boolean that is written as 0 or 1."""
+    written as a float, a boolean that is written as 0 or 1, and a string that is written as an integer."""
     if not isinstance(value, str | float | int):
         return value
     found = _described_type(kind)
     if isinstance(value, int):
+        if isinstance(found, inspect.StrType) and type(value) is int and abs(value) < _LEAST_UNCLEAR:
+            return str(value)
         return bool(value) if isinstance(found, inspect.BoolType) and value in (0, 1) else value
     if isinstance(value, float):
         return int(value) if isinstance(found, inspect.IntType) and value.is_integer() else value

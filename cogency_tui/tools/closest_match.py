@@ -8,6 +8,7 @@ import re
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from itertools import islice, pairwise
 
 _MOST_LINES = 20_000
 _MOST_COMPARED = 5_000
@@ -16,6 +17,9 @@ _SHOWN = 12
 _ALIKE = 0.6
 _LEAST = 0.3
 """Least similarity to `old` of a passage that is shown."""
+
+_SHORTEST_PART = 8
+"""Least length of `old` that is looked for as a part of a line."""
 
 _MOST_PLACES = 50
 """Most places compared for one line that occurs in several."""
@@ -35,6 +39,18 @@ _BLANKS = " \t\f\v"
 _NUMBERED = re.compile(r" *\d+\t")
 _ESCAPES = {r"\n": "\n", r"\t": "\t", r"\"": '"', r"\'": "'", "\\\\": "\\"}
 _ESCAPE = re.compile(r"\\[nt\"'\\]")
+_CONTROLS = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "a": "\a", "0": "\0"}
+_CONTROL_ESCAPE = re.compile(r"\\(?:(?P<code>x[01][0-9a-fA-F]|u00[01][0-9a-fA-F])|(?P<letter>[ntrbfva0\\]))")
+_CONTROL_NAMES = {
+    "\n": "a line break",
+    "\t": "a tab",
+    "\r": "a carriage return",
+    "\b": "a backspace character",
+    "\f": "a form feed",
+    "\0": "a null character",
+}
+_ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#x[0-9a-fA-F]{1,6}|[a-zA-Z]{2,10});")
+_MOST_ENTITIES = 3
 _LOOKALIKES = str.maketrans(
     {
         **dict.fromkeys("‘’‚‛′ʼ`´", "'"),
@@ -73,8 +89,76 @@ def _slip(plain: str, old: str, expected: Sequence[str]) -> str:
             return "old has the line numbers that read shows: leave them out."
     if "\\" in old and _ESCAPE.sub(lambda match: _ESCAPES[match[0]], old) in plain:
         return r"old is escaped twice: write \n, \t, \" and \\ once in the JSON string, not as \\n."
-    if "\b" in old and old.replace("\b", r"\b") in plain:
-        return r"The file has \b where old has a backspace character: write \\b in the JSON string."
+    return _escape_slip(plain, old) or _entity_slip(plain, old) or _blank_lines_slip(plain, expected)
+
+
+def _escape_slip(plain: str, old: str) -> str:
+    """Report the first escape sequence of the file that `old` has as the character itself."""
+    target = _CONTROL_ESCAPE.sub(_unescaped, old)
+    start = _CONTROL_ESCAPE.sub(_unescaped, plain).find(target)
+    if start < 0:
+        return ""
+    same = _escapes(old)
+    for place, escape in _escapes(plain).items():
+        if start <= place < start + len(target) and place - start not in same:
+            name = _CONTROL_NAMES.get(target[place - start], "a control character")
+            return f"The file has {escape} where old has {name}: write \\{escape} in the JSON string."
+    return ""
+
+
+def _unescaped(escape: re.Match[str]) -> str:
+    if code := escape["code"]:
+        return chr(int(code[1:], 16))
+    return _CONTROLS.get(escape["letter"], escape[0])
+
+
+def _escapes(text: str) -> dict[int, str]:
+    """Return the escape sequences of control characters, by their place in the text without them."""
+    escapes: dict[int, str] = {}
+    shift = 0
+    for escape in _CONTROL_ESCAPE.finditer(text):
+        if (longer := len(escape[0]) - len(_unescaped(escape))) > 0:
+            escapes[escape.start() - shift] = escape[0]
+            shift += longer
+    return escapes
+
+
+def _entity_slip(plain: str, old: str) -> str:
+    from html import unescape
+
+    entities = list(dict.fromkeys(_ENTITY.findall(old)))
+    if not entities or _ENTITY.sub(lambda entity: unescape(entity[0]), old) not in plain:
+        return ""
+    meant = ", ".join(f"{unescape(entity)} for {entity}" for entity in entities[:_MOST_ENTITIES])
+    return f"old has HTML entities where the file has the characters: write {meant}."
+
+
+def _blank_lines_slip(plain: str, expected: Sequence[str]) -> str:
+    """Report the first run of blank lines whose length differs, if nothing else does."""
+    lines = plain.split("\n")[:_MOST_LINES]
+    full = [index for index, line in enumerate(lines) if line.strip()]
+    wanted = [index for index, line in enumerate(expected) if line.strip()]
+    texts, (first, *middle) = [lines[index] for index in full], [expected[index] for index in wanted]
+    if not middle:
+        return ""
+    for at in range(len(texts) - len(middle)):
+        following = texts[at + 1 : at + 1 + len(middle)]
+        if (
+            texts[at].endswith(first)
+            and following[:-1] == middle[:-1]
+            and following[-1].startswith(middle[-1])
+        ):
+            return _blank_lines_compared(full[at : at + len(wanted)], wanted)
+    return ""
+
+
+def _blank_lines_compared(have: Sequence[int], wanted: Sequence[int]) -> str:
+    """Report the first blank lines that differ between the indices of the same other lines."""
+    for (above, here), (above_in_old, here_in_old) in zip(pairwise(have), pairwise(wanted), strict=True):
+        blank, blank_in_old = here - above - 1, here_in_old - above_in_old - 1
+        if blank != blank_in_old:
+            count = f"{blank or 'no'} blank line{'' if blank == 1 else 's'}"
+            return f"The file has {count} before line {here + 1:,}, old has {blank_in_old or 'none'}."
     return ""
 
 
@@ -101,7 +185,26 @@ def _most_similar(lines: list[str], expected: list[str]) -> int | None:
     passages = [*_with_equal_lines(lines, expected), *_with_a_similar_line(lines, expected)]
     rated = [(_likeness(lines, start, expected), -start) for start in dict.fromkeys(passages)]
     best, place = max(rated, default=(0.0, 0))
-    return -place if best >= _LEAST else None
+    return -place if best >= _LEAST else _with_a_similar_part(lines, expected)
+
+
+def _with_a_similar_part(lines: list[str], expected: list[str]) -> int | None:
+    """Find the line that has most of a single expected one in one piece; None if none has half of it."""
+    from difflib import SequenceMatcher
+
+    text = expected[0].strip()[:_LONGEST]
+    if len(expected) > 1 or len(text) < _SHORTEST_PART:
+        return None
+    # Half of the text contains one of these quarters as a whole.
+    size = len(text) // 4
+    quarters = [text[start : start + size] for start in range(0, len(text) - size + 1, size)]
+    alike = (index for index, line in enumerate(lines) if any(each in line for each in quarters))
+    best, place = len(text) // 2, None
+    for index in islice(alike, _MOST_PLACES):
+        matcher = SequenceMatcher(None, lines[index], text, autojunk=False)
+        if (size := matcher.find_longest_match().size) > best:
+            best, place = size, index
+    return place
 
 
 def _with_equal_lines(lines: list[str], expected: list[str]) -> list[int]:

@@ -12,6 +12,8 @@ from cogency_tui.workspace.paths import Location, Workspace
 from cogency_tui.workspace.protected_names import shown
 
 MOST = 1000
+DEPTH = 3
+"""Levels that are opened where no other depth is requested."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +127,8 @@ def _rendered(
         )
     if closed:
         which = f"{closed:,} deeper directories" if filtered else "directories marked with …"
-        lines.append(f"[{which} were not opened: give depth, or path]")
+        advice = ": give depth, or path" if requested == DEPTH else ""
+        lines.append(f"[{which} were not opened{advice}]")
     return TreeText("\n".join(lines), files, directories)
 
 

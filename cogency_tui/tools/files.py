@@ -24,7 +24,7 @@ from cogency_tui.tools.base import (
     ToolKind,
     Touch,
 )
-from cogency_tui.tools.directory_tree import TreeText, render
+from cogency_tui.tools.directory_tree import DEPTH, TreeText, render
 from cogency_tui.tools.shell.files_outside_project import is_own_temporary, is_public
 from cogency_tui.tools.worker_threads import in_thread
 from cogency_tui.workspace import diff
@@ -153,7 +153,7 @@ class Write:
 class ListArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     path: Annotated[str, msgspec.Meta(description="directory to list")] = "."
     pattern: Annotated[str | None, msgspec.Meta(description='only matching files, e.g. "*.py"')] = None
-    depth: Annotated[int, msgspec.Meta(ge=1, le=20, description="number of levels to open")] = 3
+    depth: Annotated[int, msgspec.Meta(ge=1, le=20, description="number of levels to open")] = DEPTH
 
 
 class List:

@@ -30,7 +30,10 @@ _SHOWN = 200
 
 _IN_GREP = {
     **dict.fromkeys(("-i", "ignore_case", "case_insensitive"), "begin content with (?i)"),
-    **dict.fromkeys(("-A", "-B"), "use context for lines before and after"),
+    **dict.fromkeys(
+        ("-A", "-B"),
+        "use context for lines before and after; Grep's pattern is content here, and glob is pattern",
+    ),
 }
 _NO_EXCLUDE = "ignored files are left out already; narrow the search with path or pattern"
 _GREP = Spellings(

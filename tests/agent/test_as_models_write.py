@@ -221,7 +221,8 @@ async def test_three_slips_in_a_row_end_the_turn_and_say_so(make_agent: MakeAgen
     assert [event["tool"] for event in results(events)] == ["execute", "execute", "turn", "execute"]
     requests = sent(agent)
     assert [
-        "The turn ends if the calls of the next answer all fail in this way" in request[-1]["content"]
+        "The turn ends if the next answer again neither calls a tool nor answers the user"
+        in request[-1]["content"]
         for request in requests
     ] == [False, False, True]
     assert has_stable_prefix(requests)

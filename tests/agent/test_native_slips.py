@@ -169,6 +169,7 @@ async def test_arguments_that_can_mean_one_thing_only_are_understood(
         ("read", '{"file": "ten.txt", "view_range": [5, 4]}', "use start for the first line"),
         ("read", '{"file": "ten.txt", "view_range": [1, 2], "start": 3}', 'both mean "start"'),
         ("find", '{"content": "x", "-i": true}', "begin content with (?i)"),
+        ("Grep", '{"pattern": "x", "-A": 2}', "pattern is content here, and glob is pattern"),
         ("find", '{"content": "x", "exclude": "*.md"}', "narrow the search with path or pattern"),
         ("str_replace_editor", '{"path": "ten.txt", "insert_line": 3}', "new is that line and the inserted"),
         ("read", '{"file": null}', "must be a string, not null"),
@@ -229,3 +230,8 @@ async def test_a_thought_that_is_left_open_does_not_end_the_turn(
     stage: Stage, answer: str, says: str
 ) -> None:
     assert says in (await stage.play(answer)).reported
+
+
+async def test_a_tool_that_is_called_as_code_does_not_end_the_turn(stage: Stage) -> None:
+    played = await stage.play('I\'ll check.\n\n```python\nfind(content="line 7")\n```')
+    assert "as code in a Markdown fence, which nothing runs" in played.reported

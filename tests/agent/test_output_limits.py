@@ -98,8 +98,8 @@ async def test_a_call_that_is_cut_off_names_the_limit_and_the_cure(
     events = await turn(make_agent(llm=provider, dialect=dialect, mode="replay"))
     assert [each["payload"]["state"] for each in results(events)] == ["failed"]
     report = provider.sent[1][-1]["content"]
-    assert "reached the output limit of the model amid this call" in report
-    assert "Write it in smaller parts" in report
+    assert "reached the output limit of the model in the middle of this call" in report
+    assert "then append each further part with edit" in report
     assert not (project / "big.txt").exists()
 
 
@@ -111,7 +111,7 @@ async def test_a_native_call_that_is_cut_off_does_not_run_and_the_others_do(
     provider = ScriptedProvider(cut(*calls), "Done.", native=True)
     events = await turn(make_agent(llm=provider, dialect="native", mode="replay"))
     assert sorted(each["payload"]["state"] for each in results(events)) == ["done", "failed"]
-    assert provider.sent[1][-1]["content"].count("amid this call") == 1
+    assert provider.sent[1][-1]["content"].count("in the middle of this call") == 1
 
 
 async def test_a_complete_native_call_runs_although_the_answer_reached_the_limit(

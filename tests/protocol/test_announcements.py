@@ -4,7 +4,7 @@ sound like them."""
 import pytest
 
 from cogency_tui.protocol import DIALECTS, Dialect
-from cogency_tui.protocol.events import RespondEvent
+from cogency_tui.protocol.events import RespondEvent, ThinkEvent
 from cogency_tui.protocol.stray_calls import announced_slip
 
 ANNOUNCED = [
@@ -55,6 +55,30 @@ ANNOUNCED = [
     "I'll use the read tool.",
     "I'll use `shell` to run the tests.",
     "I found the file. Next, I'll fix it.",
+    "I found the problem in line 12: the width is wrong.\n\nNow let me fix it.",
+    "The search found nothing, so the names differ.\n\nLet me search for another pattern.",
+    "I found it.\nLet me fix it.",
+    "Two things are wrong:\n\n- the width\n- the height\n\nI'll update `app.py`.",
+    "The loop is this:\n\n```python\nwhile 1: pass\n```\n\nI'll fix it now.",
+    "Why does it fail? The width is wrong.\n\nLet me fix it.",
+    "My plan:\n\n1. Read the parser\n2. Fix it\n\nLet me read the parser.",
+    "I'll check the tests. Then I'll fix the bug.",
+    "I'll read the config. Then I'll change the parser.",
+    "I see the problem. Let me read the test. Then I'll fix it.",
+    "Let me read the test. Next, I'll fix it. Then I'll run it again.",
+    "The width is wrong.\n\nLet me read the test. Then I'll fix it.",
+    "I don't know the names yet, so let me search for them.",
+    "The file is long, so I'm reading it now.",
+    "Now I'm reading the tests…",
+    "Now I'm reading the tests for the parser.",
+    "I'm now reading the tests.",
+    "Reading `test/test_api.py`...",
+    "I need to use the read tool to view the file.",
+    "I must read the file first.",
+    "First step: read README.md",
+    "**Step 1: search the file**",
+    "I'll do it in two steps.\n\n**Step 1:** read the file",
+    "# Findings\n\nThe tests fail.\n\nI'll start by reading the first one.",
 ]
 ANSWERS = [
     "I'll leave it there.",
@@ -86,7 +110,7 @@ ANSWERS = [
     "Let me think about it.",
     "Let's keep it as it is.",
     "First I'll read the config. Then I'll change the parser. Finally I'll run the tests.",
-    "I'll read the config. Then I'll change the parser.",
+    "I'll read the config. It has two parts. Then I'll change the parser.",
     "My plan is simple. I'll read the config and change the parser.",
     "I would read the config first.",
     "I'll review it later.",
@@ -114,6 +138,60 @@ ANSWERS = [
     "Done. **Next step:** run the tests.",
     "I'll fix the bug in `parse` by reading ahead one token, which keeps the loop linear, and by joining the "
     "pieces at the end, which keeps memory bounded, so that neither long lines nor many of them matter any more.",
+    "The width is wrong.\n\nI'll fix it if you like.",
+    "The width is wrong.\n\nShall I fix it?",
+    "Shall I fix the width?\n\nI'll update the README too.",
+    "The width is wrong.\n\nPlease confirm the new one.\n\nI'll update `app.py`.",
+    "Let me know which width is right.\n\nI'll fix it.",
+    "My plan:\n\n1. Read the parser\n2. Fix it\n\nI'll run the tests.",
+    "The steps are:\n\n1. I'll read the parser.\n2. I'll fix it.",
+    "What I do next:\n- I'll run the tests.",
+    "A good commit message is:\n\nLet me fix the width.",
+    "The model wrote:\n\n> I'll read the file now.",
+    "The log says:\n\n```\nI'll read the file now.\n```",
+    "I'll read the file now.\n\n```\nwidth = 3\n```\n\nThe width is 3.",
+    "I'll fix the width.\n\nDone: it is 4.",
+    "The width is wrong. " * 80 + "\n\nI'll fix it.",
+    "The tests pass.\n\nI'll run them after each change.",
+    "All is done.\n\n**Next step:** run the tests",
+    "I need to know the width.",
+    "I need to get the token from you.",
+    "I need to run the tests, but the shell is not allowed.",
+    "I have to say that it works.",
+    "It was slow, so I read it once.",
+    "It was slow, so running it takes a minute.",
+    "I'm now sure of it.",
+    "Now I'm looking forward to it.",
+    "Do this in order.\n\n**Step 1:** install it\n\n**Step 2:** run the tests",
+    "**Step 1** is to read the file.",
+    "Action: none",
+    "| step | do |\n|---|---|\n| 1 | I'll read it |",
+]
+CODE = [
+    "I'll run the search:\n\n```bash\nrg -n retry src/\n```",
+    "I'll run the search:\n```sh\nrg -n retry src/",
+    "The index may be stale.\n\nLet me check the tests:\n```shell\npytest -q\n```\n",
+    "Now I'll run the tests.\n\n```console\n$ pytest\n```",
+    "Let me run the following command:\n```bash\nls\n```",
+    'I\'ll check.\n\n```python\nfind(content="retry")\n```',
+    'Let me read it.\n```\nread("app.py")\n```',
+]
+LISTINGS = [
+    "Run the tests:\n\n```bash\npytest\n```",
+    "You can run it with\n\n```bash\npython app.py\n```",
+    "Done. To run the tests:\n\n```bash\npytest\n```",
+    "I ran the tests:\n\n```bash\npytest\n```",
+    "I'll list the commands:\n\n```bash\npytest\nruff check\n```",
+    "I'll write the script for you:\n\n```bash\npytest\n```",
+    "Let me show the command:\n\n```bash\npytest\n```",
+    "Let me explain it with an example:\n\n```bash\npytest\n```",
+    "I'll run it if you like:\n\n```bash\npytest\n```",
+    "I'll run the tests:\n\n```bash\npytest\n```\n\nThat is the command which CI uses.",
+    "I'll write the function:\n\n```python\ndef width(): return 3\n```",
+    'Let me fix the line.\n\n```python\nload(file="a")\n```',
+    'The call is this:\n\n```python\nfind(content="retry")\n```',
+    "Which one? I'll run the tests:\n\n```bash\npytest\n```",
+    "```bash\npytest\n```",
 ]
 
 
@@ -129,6 +207,30 @@ def test_the_announcement_of_a_step_is_no_answer(text: str, dialect: Dialect) ->
     assert "announces a step" in slip.problem
 
 
+@pytest.mark.parametrize("text", ["Let me read the file.", "Here is what I do:"])
+def test_a_thought_after_an_announcement_is_no_answer_either(text: str) -> None:
+    thought: ThinkEvent = {
+        "type": "think",
+        "timestamp": 0.0,
+        "id": "t",
+        "content": "Now I have to call read.",
+    }
+    assert announced_slip([*answer(text), thought], "native") is not None
+    assert announced_slip([*answer("It is 3."), thought], "native") is None
+
+
 @pytest.mark.parametrize("text", ANSWERS)
 def test_an_answer_is_no_announcement(text: str) -> None:
     assert announced_slip(answer(text), "native") is None
+
+
+@pytest.mark.parametrize("text", CODE)
+def test_the_announcement_of_code_that_nothing_runs_is_no_answer(text: str) -> None:
+    slip = announced_slip(answer(text), "native", {"find", "read"})
+    assert slip is not None
+    assert "as code in a Markdown fence" in slip.problem
+
+
+@pytest.mark.parametrize("text", LISTINGS)
+def test_code_for_the_user_is_an_answer(text: str) -> None:
+    assert announced_slip(answer(text), "native", {"find", "read"}) is None

@@ -90,7 +90,7 @@ def test_interleaved_pieces_belong_to_their_calls() -> None:
     ("arguments", "problem"),
     [
         ('{"file": "a",}', "Invalid JSON in the arguments of read at line 1, column 14"),
-        ('{"file": "a"', "The arguments of read end too early"),
+        ('{"file": "a"', "The arguments of read end too early (was the text cut off?)"),
         ('{"file": "a"}}', "There is text after the arguments of read"),
         ('{"file": "a"}, "x": 1', "There is text after the arguments of read"),
         ('["a"]', "The arguments of read are a list, not an object"),

@@ -154,6 +154,14 @@ SLIPS = [
     Case("fence-then-what-it-gives-me", "xml", f"```xml\n{EXECUTE}\n```\n\nThis starts the server on port 8765 and gives me its id.", "Your answer has an <execute> block in a Markdown fence"),
     Case("fence-then-waiting-for", "xml", f"```xml\n{EXECUTE}\n```\n\nWaiting for the results.", "Your answer has an <execute> block in a Markdown fence"),
     Case("fence-then-awaiting", "action", f"```xml\n{ACTION}\n```\n\nAwaiting its output…", "Your answer has an <action> block in a Markdown fence"),
+    Case("call-then-what-it-will-show", "native", f"{HERMES}\nThis will show the test functions.", "Your answer has a <tool_call> block"),
+    Case("call-then-once-you-have-the-result", "native", f"{INVOKE}\n\nLet me know once you have the result, then I will count the functions.", "a <function_calls> block"),
+    Case("fence-then-count", "native", f"```json\n{READ}\n```\n\nI'll count them then.", "a call as JSON in a Markdown fence"),
+    Case("announced-call-then-can-answer", "native", f"I'll search now.\n\n{HERMES}\n\nThen I can answer.", "a <tool_call> block"),
+    Case("two-sentences-of-what-comes", "native", f"{HERMES}\n\nThis will list the functions. Then I'll count them.", "a <tool_call> block"),
+    Case("fence-then-we-will-see", "xml", f"```xml\n{EXECUTE}\n```\nThen we'll know more.", "an <execute> block in a Markdown fence"),
+    Case("call-then-please-provide", "native", f"{HERMES}\n\nPlease provide the output. I'll count the functions then.", "a <tool_call> block"),
+    Case("call-then-the-search-should-find", "native", f"Let me look for it.\n{HERMES}\nThe search should find the definition.", "a <tool_call> block"),
     Case("actions-and-a-response-in-xml", "xml", f"{ACTION}\n<response>I read it.</response>", "an <action> block, which"),
     Case("calls-and-a-respond-in-xml", "xml", f"{CALLS}\n§respond: I read it.\n§end", "a §call: line, which"),
     Case("call-with-its-name-before-the-object", "xml", 'Look.\n§call: read {"file": "app.py"}\n§execute', "a §call: line, which"),
@@ -366,6 +374,26 @@ NOT_SLIPS = [
     Case("fence-then-what-it-gives-you", "xml", f"```xml\n{EXECUTE}\n```\n\nThis reads the file and gives you its lines.", ""),
     Case("fence-then-what-it-does", "xml", f"```json\n[{READ}]\n```\nThis reads the file.", ""),
     Case("fence-then-a-wish", "xml", f"```xml\n{EXECUTE}\n```\n\nLet me know if this works.", ""),
+    Case("then-what-it-shows", "native", f"{HERMES}\n\nThis shows the test functions.", ""),
+    Case("then-what-it-returns", "native", f"{INVOKE}\n\nIt returns the lines with their numbers.", ""),
+    Case("then-what-the-block-does", "native", f"{HERMES}\n\nThe block calls read with one argument.", ""),
+    Case("then-what-will-happen-and-why", "native", f"{HERMES}\n\nThis will read the file. The arguments are one object.", ""),
+    Case("then-what-it-will-show-you", "native", f"{HERMES}\n\nThis will show you the test functions.", ""),
+    Case("an-example-and-what-it-will-do", "native", f"For example:\n\n{HERMES}\n\nThis will read the file.", ""),
+    Case("a-form-and-what-it-will-do", "native", f"A call looks like this:\n\n{HERMES}\n\nThis will return its lines.", ""),
+    Case("a-syntax-and-then-I-can", "native", f"The syntax of Hermes is\n\n```xml\n{HERMES}\n```\n\nThen I can go on.", ""),
+    Case("what-qwen-writes-and-what-follows", "native", f"Qwen writes\n{HERMES}\nIt will return the lines.", ""),
+    Case("to-read-a-file", "native", f"To read a file:\n\n```json\n{READ}\n```\n\nThis will return its lines.", ""),
+    Case("you-can-read-a-file", "native", f"You can read it with\n\n{HERMES}\n\nThis should print the file.", ""),
+    Case("the-call-that-failed", "native", f"The call was\n\n{HERMES}\n\nIt will find nothing: the file is empty.", ""),
+    Case("a-long-introduction", "native", f"{'The parser reads tags. ' * 20}\n\n{HERMES}\n\nThis will read the file.", ""),
+    Case("then-three-sentences", "native", f"{HERMES}\n\nThis will read it. Then I'll see it. Then I can answer.", ""),
+    Case("then-I-will-explain", "native", f"{HERMES}\n\nI will explain each part.", ""),
+    Case("then-I-can-explain", "native", f"{HERMES}\n\nI can explain more if you want.", ""),
+    Case("then-I-can-not", "native", f"{HERMES}\n\nI will not run it.", ""),
+    Case("then-let-me-know-once-you-are-ready", "native", f"{HERMES}\n\nLet me know once you are ready.", ""),
+    Case("then-tell-me-when-you-have-time", "native", f"{HERMES}\n\nTell me when you have time.", ""),
+    Case("unknown-tool-then-what-it-will-show", "native", f"{HERMES.replace('read', 'get_weather')}\n\nThis will show the weather.", ""),
     Case("code-call", "xml", "Use\n\n    read(file='app.py')", ""),
 ]  # fmt: skip
 
@@ -381,7 +409,7 @@ def test_slip(case: Case) -> None:
 def test_the_cure_for_an_example_is_one_closing_sentence() -> None:
     slip = slip_of(f"```xml\n{EXECUTE}\n```")
     assert slip is not None
-    assert slip.cure.endswith("If it was an example, your answer is complete: just add one closing sentence.")
+    assert slip.cure.endswith("If it was an example, your answer is complete: send one closing sentence.")
 
 
 @cases("case", NOT_SLIPS)

@@ -118,6 +118,51 @@ async def test_edit_counts_occurrences_that_overlap(bench: Bench) -> None:
             'compile(r"\bword")',
             r"The file has \b where old has a backspace character: write \\b in the JSON string.",
         ),
+        (
+            'PATH = "C:\\new\\table\\x00"\n',
+            'PATH = "C:\new\table\0"',
+            r"The file has \n where old has a line break: write \\n in the JSON string.",
+        ),
+        (
+            'say("a\\tb\\n")\nend\n',
+            'say("a\tb\\n")\nend',
+            r"The file has \t where old has a tab: write \\t in the JSON string.",
+        ),
+        (
+            'say("a\\nb\\x1b")\n',
+            'say("a\\nb\x1b")',
+            r"The file has \x1b where old has a control character: write \\x1b in the JSON string.",
+        ),
+        (
+            'if a < b and c == "d":\n',
+            "if a &lt; b and c == &quot;d&quot;:",
+            'old has HTML entities where the file has the characters: write < for &lt;, " for &quot;.',
+        ),
+        (
+            "it's\nso\n",
+            "it&#39;s",
+            "old has HTML entities where the file has the characters: write ' for &#39;.",
+        ),
+        (
+            "def f():\n    pass\n\n\ndef g():\n    pass\n",
+            "    pass\n\n\n\ndef g():",
+            "The file has 2 blank lines before line 5, old has 3.",
+        ),
+        (
+            "a = 1\n\nb = 2\n\nc = 3\n",
+            "a = 1\n\nb = 2\nc = 3",
+            "The file has 1 blank line before line 5, old has none.",
+        ),
+        (
+            "a = 1\nb = 2\n",
+            "a = 1\n\nb = 2",
+            "The file has no blank lines before line 2, old has 1.",
+        ),
+        (
+            f'x = 1\n    return re.sub(r"([a-z])([A-Z])", name){".strip()" * 9}\n',
+            '("[a-z])([A-Z])"',
+            "Line 2 differs:\nfile:     return re.sub(",
+        ),
         # The passage with most of the text, not the first line that is alike.
         (
             "    return value\n\ndef g():\n    check(value)\n    return value\n",
@@ -155,7 +200,7 @@ async def test_edit_that_fails_says_nothing_that_cannot_be_sent(bench: Bench) ->
     caught.value.advice.encode()
 
 
-@pytest.mark.parametrize("old", ["zzzzzzzz", "  \n \n"])
+@pytest.mark.parametrize("old", ["zzzzzzzz", "  \n \n", "zz\\nzz", "&lt;zz&gt;", "zz\n\nzz", "one\\n\ntwo"])
 async def test_edit_of_text_like_nothing_there_is_told(bench: Bench, old: str) -> None:
     bench.put("a", "one\ntwo\n")
     with pytest.raises(ToolError, match="old is not in a"):

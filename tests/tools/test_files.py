@@ -236,8 +236,14 @@ async def test_list_is_a_tree_with_directories_first(bench: Bench) -> None:
 async def test_list_says_which_directories_it_did_not_open(bench: Bench) -> None:
     bench.put("a/b/c/d", "")
     content = (await bench.run("list", depth=2)).content
-    assert content == "a/\n  b/ …\n[directories marked with … were not opened: give depth, or path]"
+    assert content == "a/\n  b/ …\n[directories marked with … were not opened]"
     assert "c/" in (await bench.run("list", path="a/b")).content
+
+
+async def test_list_suggests_a_depth_where_none_was_given(bench: Bench) -> None:
+    bench.put("a/b/c/d", "")
+    content = (await bench.run("list")).content
+    assert content.endswith("[directories marked with … were not opened: give depth, or path]")
 
 
 async def test_list_with_a_pattern_shows_only_what_matches(bench: Bench) -> None:

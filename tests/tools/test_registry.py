@@ -35,7 +35,9 @@ def test_wrong_value_is_told_with_what_was_expected(bench: Bench) -> None:
     ("name", "args", "told"),
     [
         ("read", {}, '"file" is missing'),
-        ("read", {"file": 1}, '"file" must be a string, not 1'),
+        ("read", {"file": True}, '"file" must be a string, not true'),
+        ("read", {"file": 1.5}, '"file" must be a string, not 1.5'),
+        ("read", {"file": 10**18}, '"file" must be a string, not 1000000000000000000'),
         ("read", {"file": None}, '"file" must be a string, not null'),
         ("read", {"file": "a", "start": 0}, "an integer of at least 1, not 0"),
         ("read", {"file": "a", "start": True}, "an integer of at least 1, not true"),
@@ -47,7 +49,7 @@ def test_wrong_value_is_told_with_what_was_expected(bench: Bench) -> None:
         ("shell", {"command": ""}, "a string that is not empty"),
         ("shell", {"command": "x", "cmd": "y"}, '"command" and "cmd" both mean "command"'),
         ("read", {"path": "a", "filename": "a"}, '"path" and "filename" both mean "file"'),
-        ("read", {"path": 1}, '"file" (given as "path") must be a string, not 1'),
+        ("read", {"path": [1]}, '"file" (given as "path") must be a string, not [1]'),
         ("read", {"file": "a", "start": "1.5"}, 'an integer of at least 1, not "1.5"'),
         ("read", {"file": "a", "start": "0"}, "an integer of at least 1, not 0"),
         (
@@ -166,6 +168,8 @@ NAMES: list[tuple[str, dict[str, Any], str, dict[str, Any]]] = [
     # Our own names, with the arguments of others.
     ("read", {"path": "a", "description": "Reads."}, "read", {"file": "a"}),
     ("edit", {"file": "a", "old_string": "x", "new_string": "y"}, "edit", EDIT),
+    ("find", {"content": 404}, "find", {"content": "404"}),
+    ("read", {"file": 1}, "read", {"file": "1"}),
     ("find", {"pattern": "*.py", "explanation": "x"}, "find", {"pattern": "*.py"}),
 ]
 
