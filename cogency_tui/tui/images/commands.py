@@ -40,7 +40,9 @@ class ImageCommands(FeatureCommands):
     def attach_named(self, path: str) -> None:
         """Attach the file at a path as it is typed, from the project's directory; without one the image in
         the clipboard."""
-        path = path.removeprefix("@").strip("\"'")
+        from cogency_tui.tui.prompt.image_paths import unquoted
+
+        path = unquoted(path.removeprefix("@"))
         self._prompt.attach([_located(path, self._bridge.agent.project)] if path else [])
 
     def attach(self, paths: Sequence[Path], or_text: bool) -> None:

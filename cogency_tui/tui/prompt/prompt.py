@@ -26,7 +26,7 @@ from cogency_tui.tui.kit.footer import Hints
 from cogency_tui.tui.kit.lines import fit_words
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.message_queue import MessageQueue, describe_time, given_back, is_own_command
-from cogency_tui.tui.paste_chips import following, is_big
+from cogency_tui.tui.paste_chips import following, image_chip, is_big
 from cogency_tui.tui.prompt.paste_area import ChipArea
 from cogency_tui.tui.theme_styles import theme_styles_of
 
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
 
 PLACEHOLDER = "Ask, @file, /command, !shell"
+
+_NO_IMAGES = "Images go with messages, not with commands"
 
 _INSERTS = frozenset("iIoO")
 """The letters with which Vim begins to insert. The others, a and A, are answers at a question."""
@@ -156,6 +158,13 @@ class Prompt(ChipArea):
 
     class SentEmpty(Message):
         """The user pressed Enter, and there is no text."""
+
+    class Refused(Message):
+        """The text cannot be sent, or an image attached to it, for this `reason`."""
+
+        def __init__(self, reason: str) -> None:
+            self.reason = reason
+            super().__init__()
 
     class Noted(Message):
         """The history now ends with `written`."""
@@ -374,11 +383,14 @@ class Prompt(ChipArea):
         if self._awaited:
             self._sends_when_read = True
             return
+        written = self.written
+        written = replace(written, text=written.text.strip())
+        if written.attached and not self._takes_images:
+            self.post_message(self.Refused(f"{_NO_IMAGES}: remove {image_chip(written.attached[0])}."))
+            return
         if self._queue.held is not None:
             self.end_edit()
             return
-        written = self.written
-        written = replace(written, text=written.text.strip())
         if not written.text:
             if self._picker is None or not self._picker.take():
                 self.post_message(self.SentEmpty())
@@ -422,8 +434,20 @@ class Prompt(ChipArea):
         before = self.document.get_line(row)[:column]
         self.insert(f" {text}" if before and not before[-1].isspace() else text)
 
+    @property
+    def _takes_images(self) -> bool:
+        """True if images can go with the text."""
+        from cogency_tui.tui.commands import takes_images
+
+        return takes_images(self.text.strip())
+
     def action_paste_image(self) -> None:
-        self.attach([], or_text=True)
+        if self._takes_images:
+            self.attach([], or_text=True)
+        elif app_of(self).clipboard:
+            self.action_paste()
+        else:
+            self.post_message(self.Refused(f"{_NO_IMAGES}."))
 
     def pick_from(self, picker: "Picker") -> None:
         """Move and take the selection of `picker` by the keys of an empty prompt."""
@@ -677,7 +701,7 @@ class Prompt(ChipArea):
 
     async def _image_paths(self, paste: str) -> list[Path]:
         """The paths of images that a paste consists of."""
-        if self._read_images is None or is_big(paste):
+        if self._read_images is None or is_big(paste) or not self._takes_images:
             return []
         from cogency_tui.tui.prompt.image_paths import image_paths
 

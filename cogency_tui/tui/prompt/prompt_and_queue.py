@@ -152,6 +152,10 @@ class PromptBox(Vertical):
         if self.query_one(PromptLine).text and text != self._described:
             self._show_line("", "dim")
 
+    def on_prompt_refused(self, event: Prompt.Refused) -> None:
+        event.stop()
+        self.complain(event.reason)
+
     def on_select_list_chosen(self, event: "SelectList.Chosen") -> None:
         event.stop()
         prompt = self.query_one(Prompt)

@@ -292,6 +292,61 @@ async def test_a_mention_of_an_image_is_announced_and_a_model_that_takes_none_is
         await until(pilot, lambda: not line.display)
 
 
+async def test_a_path_in_a_command_stays_a_path(project: Path, shot: Path) -> None:
+    async with app_over(ScriptedAgent(project)).run_test(size=(100, 30)) as pilot:
+        for command in ("!rm -f ", "!", "/export ", "/image "):
+            prompt_of(pilot).replace_text(command)
+            paste(pilot, shot)
+            await until(pilot, lambda command=command: prompt_of(pilot).text == f"{command}{shot}")
+        await pilot.press("enter")
+        await until(pilot, lambda: CHIP in prompt_of(pilot).text)
+
+
+async def test_the_key_pastes_text_into_a_command(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    environ = environment(tmp_path / "bin", CONTENT, **{"wl-paste": WL_PASTE})
+    monkeypatch.setenv("PATH", environ["PATH"])
+    monkeypatch.setenv("WAYLAND_DISPLAY", "wayland-0")
+    async with app_over(ScriptedAgent(project)).run_test(size=(100, 30)) as pilot:
+        await type_text(pilot, "!cat ")
+        await pilot.press("ctrl+v")
+        await until(pilot, lambda: complaint(pilot) == "Images go with messages, not with commands.")
+        pilot.app.copy_to_clipboard("copied here")
+        await pilot.press("ctrl+v")
+        await until(pilot, lambda: prompt_of(pilot).text == "!cat copied here")
+
+
+async def test_a_command_with_an_image_is_not_run(project: Path, shot: Path) -> None:
+    agent = ScriptedAgent(project, [paused], [respond("ok")])
+    async with app_over(agent).run_test(size=(100, 30)) as pilot:
+        for command in ("!rm -f ", "/export "):
+            await pasted(pilot, shot)
+            await pilot.press("home")
+            await type_text(pilot, command)
+            await pilot.press("enter")
+            await until(pilot, lambda: f"remove {CHIP}" in complaint(pilot))
+            assert prompt_of(pilot).text == f"{command}{CHIP} "
+            prompt_of(pilot).replace_text("")
+        await send(pilot, "go")
+        await pasted(pilot, shot)
+        await pilot.press("enter", "up", "home")
+        await type_text(pilot, "!")
+        await pilot.press("enter")
+        await until(pilot, lambda: f"remove {CHIP}" in complaint(pilot))
+        assert main_of(pilot).bridge.queue.messages[0].text == CHIP
+    assert agent.asked == ["go"]
+
+
+async def test_a_command_attaches_a_path_as_a_terminal_quotes_it(project: Path, shot: Path) -> None:
+    spaced = shot.rename(shot.with_name("my shot.png"))
+    async with app_over(ScriptedAgent(project)).run_test(size=(100, 30)) as pilot:
+        for path in (str(spaced).replace(" ", "\\ "), f"'{spaced}'", spaced.as_uri(), spaced):
+            await send(pilot, f"/image {path}")
+            await until(pilot, lambda: "[image my shot.png" in prompt_of(pilot).text)
+            prompt_of(pilot).replace_text("")
+
+
 async def test_a_command_from_a_file_keeps_the_images_of_its_argument(project: Path, shot: Path) -> None:
     folder = project.with_name("config") / "commands"
     folder.mkdir(parents=True)
