@@ -34,10 +34,19 @@ def chip_for(text: str, taken: Mapping[str, str]) -> str:
     """A chip name for `text` that is not `taken` by another text."""
     lines = text.count("\n") + (not text.endswith("\n"))
     what = f"{lines:,} lines" if lines > 1 else f"{len(text):,} characters"
-    chip = f"[pasted {what}]"
-    number = 2
+    return _own(f"[pasted {what}", "]", text, taken)
+
+
+def reading_chip(name: str, text: str, taken: Mapping[str, str]) -> str:
+    """A chip for an image that is being read, which is not `taken` by another text: `[image shot.png …]`."""
+    return _own(f"[image {fit_path(one_line(name), LONGEST_NAME)}", " …]", text, taken)
+
+
+def _own(beginning: str, end: str, text: str, taken: Mapping[str, str]) -> str:
+    """A chip for `text`, with a number if another text has the one without it."""
+    chip, number = f"{beginning}{end}", 2
     while taken.get(chip, text) != text:
-        chip = f"[pasted {what} #{number}]"
+        chip = f"{beginning} #{number}{end}"
         number += 1
     return chip
 

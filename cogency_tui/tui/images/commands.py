@@ -4,7 +4,7 @@ import asyncio
 import atexit
 import os
 import shutil
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 from mimetypes import guess_extension
@@ -33,6 +33,8 @@ class ImageCommands(FeatureCommands):
     def __init__(self, screen: Screen[Any], bridge: Bridge) -> None:
         super().__init__(screen, bridge)
         self._prompt = screen.query_one(Prompt)
+        self._reading = asyncio.Lock()
+        """One image at a time: a large one takes much memory."""
 
     def handlers(self) -> dict[str, Handler]:
         return {"image": self.attach_named}
@@ -43,26 +45,24 @@ class ImageCommands(FeatureCommands):
         from cogency_tui.tui.prompt.image_paths import unquoted
 
         path = unquoted(path.removeprefix("@"))
-        self._prompt.attach([_located(path, self._bridge.agent.project)] if path else [])
+        self._prompt.attach(_located(path, self._bridge.agent.project) if path else None)
 
-    def attach(self, paths: Sequence[Path], or_text: bool) -> None:
-        """Insert the images of these files into the prompt; without any, the image in the clipboard, or where
-        that has none, text that was copied here, if `or_text`."""
-        self._screen.run_worker(partial(self._attach, paths, or_text), group="images")
+    def attach(self, path: Path | None, chip: str) -> None:
+        """Insert the image of a file into the prompt in place of `chip`; without a path the image in the
+        clipboard, or where that has none, text that was copied here."""
+        self._screen.run_worker(partial(self._attach, path, chip), group="images")
 
-    async def _attach(self, paths: Sequence[Path], or_text: bool) -> None:
-        images: list[Image] = []
-        problem = ""
+    async def _attach(self, path: Path | None, chip: str) -> None:
         try:
-            async for content, name in _read(paths):
-                images.append(await self._bridge.agent.add_image(content, name))
+            async with self._reading:
+                image = await self._bridge.agent.add_image(*await _read(path))
         except CogencyError as exc:
-            problem = exc.advice
-        self._prompt.insert_images(images, complete=not problem)
-        if problem and or_text and app_of(self._screen).clipboard:
-            self._prompt.action_paste()
-        elif problem:
-            self._screen.query_one(PromptBox).complain(problem)
+            copied = app_of(self._screen).clipboard if path is None else ""
+            self._prompt.give_back(chip, copied)
+            if not copied:
+                self._screen.query_one(PromptBox).complain(exc.advice)
+        else:
+            self._prompt.put_image(chip, image)
 
     def note_change(self) -> None:
         """Show which images the text of the prompt mentions, and whether the model takes any."""
@@ -127,18 +127,17 @@ def _located(path: str, project: Path) -> Path:
     return project / path
 
 
-async def _read(paths: Sequence[Path]) -> AsyncIterator[tuple[bytes, str]]:
-    """Yield the content and the name of each file; without any, those of the image in the clipboard.
+async def _read(path: Path | None) -> tuple[bytes, str]:
+    """Return the content and the name of a file; without a path, those of the image in the clipboard.
 
     Raises:
         UsageError: it cannot be read.
     """
-    if not paths:
-        from cogency_tui.tui.terminal.clipboard_image import read_image
+    if path is not None:
+        return await asyncio.to_thread(_content, path), path.name
+    from cogency_tui.tui.terminal.clipboard_image import read_image
 
-        yield await read_image(os.environ), CLIPBOARD_NAME
-    for path in paths:
-        yield await asyncio.to_thread(_content, path), path.name
+    return await read_image(os.environ), CLIPBOARD_NAME
 
 
 def _existing(paths: Sequence[str], workspace: Workspace) -> list[str]:

@@ -5,7 +5,7 @@ history or the queue.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Protocol, TypeAlias
 
@@ -20,7 +20,7 @@ from textual.message import Message
 from textual.widgets.text_area import EditResult
 
 from cogency_tui.protocol.image import Image
-from cogency_tui.safe_text import reveal
+from cogency_tui.safe_text import clean, reveal
 from cogency_tui.store.prompt_text import Written
 from cogency_tui.tui.kit.footer import Hints
 from cogency_tui.tui.kit.lines import fit_words
@@ -116,8 +116,8 @@ PROMPT_PREFIXES = (
 """What text in the prompt can begin with, and its meaning, for the help."""
 
 
-Attach: TypeAlias = Callable[[Sequence[Path], bool], None]
-"""Reads the images of files, or without any the one in the clipboard; where there is none, text if True."""
+Attach: TypeAlias = Callable[[Path | None, str], None]
+"""Reads the image in a file, or in the clipboard, to insert it in place of this chip."""
 
 
 class Picker(Protocol):
@@ -199,8 +199,8 @@ class Prompt(ChipArea):
         self._is_typed_into = False
         self._picker: Picker | None = None
         self._read_images: Attach | None = None
-        self._awaited = 0
-        """How many times images are being read for the text."""
+        self._awaited: list[str] = []
+        """The chips in place of images that are being read."""
         self._sends_when_read = False
         """True if the user has sent the text while an image for it was being read."""
         self._queue = queue
@@ -380,7 +380,7 @@ class Prompt(ChipArea):
     def action_send(self) -> None:
         if self._completes():
             return
-        if self._awaited:
+        if self._awaits_image:
             self._sends_when_read = True
             return
         written = self.written
@@ -406,26 +406,42 @@ class Prompt(ChipArea):
         self.insert("\n")
 
     def attach_with(self, attach: "Attach") -> None:
-        """Have images read by `attach`, which answers by `insert_images`."""
+        """Have images read by `attach`, which answers by `put_image` or `give_back`."""
         self._read_images = attach
 
-    def attach(self, paths: Sequence[Path], *, or_text: bool = False) -> None:
-        """Insert the images of files, or without any the one in the clipboard, as soon as they are read;
-        where there is none, `or_text` that was copied here."""
+    def attach(self, path: Path | None = None, *, text: str = "") -> None:
+        """Insert a chip at the cursor, and in its place the image of a file, or the one in the clipboard, as
+        soon as it is read; `text` was pasted, and returns if there is none."""
         if self._read_images is not None:
-            self._awaited += 1
-            self._read_images(paths, or_text)
+            chip = self.reading_chip(path.name if path else "clipboard", text)
+            self._awaited.append(chip)
+            self._insert_after_space(f"{chip} ")
+            self._read_images(path, chip)
 
-    def insert_images(self, images: Iterable[Image], *, complete: bool) -> None:
-        """Insert the images that were read, and send the text if the user has done so meanwhile; not unless
-        they are `complete`."""
-        self._awaited -= 1
-        if chips := [self.chip_of(image) for image in images]:
-            self._insert_after_space(f"{' '.join(chips)} ")
-        if not self._awaited:
-            sends, self._sends_when_read = self._sends_when_read and complete, False
-            if sends:
-                self.action_send()
+    def put_image(self, chip: str, image: Image) -> None:
+        """Replace the `chip` of an image that was being read by that of `image`, unless it was removed; send
+        the text if the user has done so meanwhile."""
+        self._awaited.remove(chip)
+        if place := self.find_chip(chip):
+            self.replace(self.chip_of(image), *place)
+        if self._sends_when_read and not self._awaits_image:
+            self._sends_when_read = False
+            self.action_send()
+
+    def give_back(self, chip: str, text: str = "") -> None:
+        """Replace the `chip` of an image that cannot be read by the text that was pasted, or by `text`."""
+        self._awaited.remove(chip)
+        self._sends_when_read = False
+        if place := self.find_chip(chip):
+            (row, start), (_, end) = place
+            pasted = self.content_of(chip)
+            following = self.document.get_line(row)[end : end + 1] == " "
+            self.replace(pasted or self.folded(text), (row, start), (row, end + (following and not pasted)))
+
+    @property
+    def _awaits_image(self) -> bool:
+        """True while an image is being read for the text."""
+        return any(self.find_chip(chip) for chip in self._awaited)
 
     def _insert_after_space(self, text: str) -> None:
         """Insert text at the cursor, separated from what is before it."""
@@ -443,7 +459,7 @@ class Prompt(ChipArea):
 
     def action_paste_image(self) -> None:
         if self._takes_images:
-            self.attach([], or_text=True)
+            self.attach()
         elif app_of(self).clipboard:
             self.action_paste()
         else:
@@ -713,7 +729,8 @@ class Prompt(ChipArea):
         if paths := await self._image_paths(event.text):
             event.stop()
             event.prevent_default()
-            self.attach(paths)
+            for path in paths:
+                self.attach(path, text=str(path) if len(paths) > 1 else clean(event.text).strip())
         elif self._vim is not None and self._vim.mode == "normal":
             event.stop()
             event.prevent_default()

@@ -148,9 +148,9 @@ async def test_enter_waits_for_an_image_that_is_being_read(project: Path, shot: 
         paste(pilot, shot)
         await type_text(pilot, "this")
         await pilot.press("enter")
-        assert (prompt_of(pilot).text, agent.asked) == ("this", [])
+        assert (prompt_of(pilot).text, agent.asked) == ("[image shot.png …] this", [])
         agent.gate.set()
-        await until(pilot, lambda: agent.asked == [f"this {CHIP}"])
+        await until(pilot, lambda: agent.asked == [f"{CHIP} this"])
         await finished(pilot)
     assert len(agent.attached[0]) == 1
 
@@ -162,10 +162,11 @@ async def test_an_image_that_arrives_after_escape_sends_nothing(project: Path, s
         await type_text(pilot, "this")
         await pilot.press("enter", "escape")
         agent.gate.set()
-        await until(pilot, lambda: CHIP in prompt_of(pilot).text)
-        assert prompt_of(pilot).text == f"{CHIP} "
+        await until(pilot, lambda: agent.contents)
         await pilot.pause()
-    assert agent.asked == []
+        assert (prompt_of(pilot).text, agent.asked) == ("", [])
+        await pilot.press("up")
+        assert prompt_of(pilot).written.full == f"{shot} this"
 
 
 async def test_a_message_whose_image_cannot_be_read_is_not_sent(project: Path, shot: Path) -> None:
@@ -177,10 +178,42 @@ async def test_a_message_whose_image_cannot_be_read_is_not_sent(project: Path, s
         await pilot.press("enter")
         agent.gate.set()
         await until(pilot, lambda: "is not an image" in complaint(pilot))
-        assert (prompt_of(pilot).text, agent.asked) == ("this", [])
+        assert (prompt_of(pilot).text, agent.asked) == (f"{shot} this", [])
+        await pilot.press("enter")
+        await until(pilot, lambda: agent.asked == [f"{shot} this"])
+        await finished(pilot)
+
+
+async def test_an_image_comes_where_it_was_pasted(project: Path, shot: Path) -> None:
+    shot.with_name("other.png").write_bytes(picture(size=(30, 20)))
+    agent = Slow(project)
+    async with app_over(agent).run_test(size=(100, 30)) as pilot:
+        paste(pilot, shot)
+        paste(pilot, shot.with_name("other.png"))
+        await type_text(pilot, "or")
+        await pilot.press("home")
+        await type_text(pilot, "see ")
+        assert prompt_of(pilot).text == "see [image shot.png …] [image other.png …] or"
+        agent.gate.set()
+        await until(pilot, lambda: "…" not in prompt_of(pilot).text)
+        await type_text(pilot, "if ")
+        assert prompt_of(pilot).text.startswith(f"see if {CHIP} [image other.png 30×20 ")
+        assert prompt_of(pilot).text.endswith("] or")
+
+
+async def test_a_removed_image_does_not_return_when_it_is_read(project: Path, shot: Path) -> None:
+    agent = Slow(project, [respond("ok")])
+    async with app_over(agent).run_test(size=(100, 30)) as pilot:
+        paste(pilot, shot)
+        await until(pilot, lambda: prompt_of(pilot).text == "[image shot.png …] ")
+        await pilot.press("backspace", "backspace")
+        await type_text(pilot, "this")
         await pilot.press("enter")
         await until(pilot, lambda: agent.asked == ["this"])
+        agent.gate.set()
+        await until(pilot, lambda: agent.contents)
         await finished(pilot)
+        assert prompt_of(pilot).text == ""
 
 
 async def test_chips_survive_the_queue_its_editing_and_an_interruption(project: Path, shot: Path) -> None:
