@@ -26,7 +26,7 @@ from cogency_tui.tui.kit.footer import Hints
 from cogency_tui.tui.kit.lines import fit_words
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.message_queue import MessageQueue, describe_time, given_back, is_own_command
-from cogency_tui.tui.paste_chips import following, image_chip, is_big
+from cogency_tui.tui.paste_chips import following, is_big
 from cogency_tui.tui.prompt.paste_area import ChipArea
 from cogency_tui.tui.theme_styles import theme_styles_of
 
@@ -334,7 +334,13 @@ class Prompt(ChipArea):
     def end_edit(self) -> None:
         """Put a queued message that is being edited back in its place, and return to the draft."""
         if self._queue.held is not None:
+            self._note_edited(self._queue.held)
             self._release(self.written)
+
+    def _note_edited(self, place: int) -> None:
+        """Append the message at `place` of the queue to the history, if it was changed."""
+        if self.written != self._queue.messages[place]:
+            self.note(self.written)
 
     def restore_unsent(self, unsent: list[Written]) -> list[Written]:
         """Put unsent messages before the draft; shell commands among them go to the end of the history."""
@@ -385,8 +391,8 @@ class Prompt(ChipArea):
             return
         written = self.written
         written = replace(written, text=written.text.strip())
-        if written.attached and not self._takes_images:
-            self.post_message(self.Refused(f"{_NO_IMAGES}: remove {image_chip(written.attached[0])}."))
+        if written.images and not self._takes_images:
+            self.post_message(self.Refused(f"{_NO_IMAGES}: remove {next(iter(written.images))}."))
             return
         if self._queue.held is not None:
             self.end_edit()
@@ -697,6 +703,8 @@ class Prompt(ChipArea):
         """Put the edited message back, and edit the one at `place`, or the draft."""
         if place < 0:
             return
+        if self._queue.held is not None:
+            self._note_edited(self._queue.held)
         if message := self._queue.hold_instead(place, self.written):
             self.put(message)
         else:
