@@ -16,7 +16,17 @@ from cogency_tui.tui.images.viewer import ImageViewer
 from cogency_tui.tui.paste_chips import as_written, image_chip, joined, with_own_chip
 from cogency_tui.tui.prompt.prompt_and_queue import PromptLine
 from tests.pictures import picture
-from tests.tui.driving import app_over, finished, main_of, prompt_of, send, shown, type_text, until
+from tests.tui.driving import (
+    app_over,
+    conversation_of,
+    finished,
+    main_of,
+    prompt_of,
+    send,
+    shown,
+    type_text,
+    until,
+)
 from tests.tui.scripted import ScriptedAgent, image, paused, respond
 from tests.tui.terminal.test_clipboard_image import WL_PASTE, environment
 
@@ -259,6 +269,41 @@ async def test_a_message_with_images_is_not_offered_to_the_running_answer_as_tex
         await finished(pilot)
 
 
+async def test_a_mentioned_image_is_read_when_the_message_is_queued(project: Path) -> None:
+    logo = project / "logo.png"
+    logo.write_bytes(CONTENT)
+    agent = ScriptedAgent(project, [paused], [respond("ok")])
+    async with app_over(agent).run_test(size=(100, 30)) as pilot:
+        queue = main_of(pilot).bridge.queue
+        await send(pilot, "go")
+        await send(pilot, "!cat @logo.png")
+        await send(pilot, "see @logo.png")
+        await until(pilot, lambda: len(queue) == 2 and queue.messages[1].attached)
+        assert (queue.messages[0].attached, queue.messages[1].text) == ([], "see @logo.png")
+        logo.write_bytes(picture(size=(30, 20)))
+        queue.remove(0)
+        agent.gate.set()
+        await until(pilot, lambda: len(agent.attached) == 2)
+        await finished(pilot)
+    assert [each["width"] for each in agent.attached[1]] == [120]
+
+
+async def test_a_queued_message_that_becomes_a_command_keeps_its_images(project: Path, shot: Path) -> None:
+    agent = ScriptedAgent(project, [paused], [respond("ok")])
+    async with app_over(agent).run_test(size=(100, 30)) as pilot:
+        await send(pilot, "go")
+        await pasted(pilot, shot)
+        await pilot.press("enter", "up", "home")
+        await type_text(pilot, "!rm ")
+        await pilot.press("down")
+        assert main_of(pilot).bridge.queue.held is None
+        agent.gate.set()
+        await until(pilot, lambda: prompt_of(pilot).text.startswith("!rm "))
+        await finished(pilot)
+        assert len(prompt_of(pilot).written.attached) == 1
+        assert "Not run: images go with messages" in shown(conversation_of(pilot))
+
+
 async def test_a_draft_and_the_history_are_stored_with_their_images(project: Path, shot: Path) -> None:
     agent = ScriptedAgent(project, [respond("ok")])
     async with app_over(agent).run_test(size=(100, 30)) as pilot:
@@ -408,6 +453,16 @@ def test_a_long_name_and_one_with_control_characters_fit_into_a_chip() -> None:
     assert len(chip) < 80
     assert chip.isprintable()
     assert chip.endswith("b.png 1200×800 34.2 kB]")
+
+
+def test_a_stored_message_has_the_images_that_it_mentions() -> None:
+    names = ["a.png", "docs/my b.png", "c.png", "d.png"]
+    stored = [image(name) for name in names]
+    text = f'{image_chip(stored[0])} @"docs/my b.png", @/tmp/c.png. @a.png @d.jpg'
+    written = as_written(text, stored)
+    assert [*written.images] == [image_chip(stored[0]), '@"docs/my b.png"', "@/tmp/c.png"]
+    assert written.attached == stored[:3]
+    assert joined([written]) == written
 
 
 def test_joined_messages_keep_their_images_apart() -> None:
