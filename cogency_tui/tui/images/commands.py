@@ -4,7 +4,7 @@ import asyncio
 import atexit
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from mimetypes import guess_extension
@@ -21,8 +21,8 @@ from cogency_tui.tui.commands_base import FeatureCommands, Handler
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.prompt.prompt import Prompt
 from cogency_tui.tui.prompt.prompt_and_queue import PromptBox
-from cogency_tui.workspace.images import LARGEST_FILE
-from cogency_tui.workspace.paths import Workspace
+from cogency_tui.workspace.images import LARGEST_FILE, require_sendable
+from cogency_tui.workspace.paths import Location, Workspace
 
 CLIPBOARD_NAME = "clipboard.png"
 
@@ -35,6 +35,9 @@ class ImageCommands(FeatureCommands):
         self._prompt = screen.query_one(Prompt)
         self._reading = asyncio.Lock()
         """One image at a time: a large one takes much memory."""
+        self._checked: dict[tuple[Path, int, int], str] = {}
+        """The problems of the files that the message mentions, by path, time of change and size; empty for an
+        image that can be sent."""
 
     def handlers(self) -> dict[str, Handler]:
         return {"image": self.attach_named}
@@ -80,18 +83,32 @@ class ImageCommands(FeatureCommands):
 
     async def _remind(self, mentioned: Sequence[str], has_chips: bool) -> None:
         agent = self._bridge.agent
-        names = await asyncio.to_thread(_existing, mentioned, agent.workspace)
+        async with self._reading:
+            problems = await asyncio.to_thread(self._check, mentioned, agent.workspace)
         provider = agent.provider
-        if not (names or has_chips):
+        if not (problems or has_chips):
             self._show_reminder("")
         elif not provider.facts.images:
             self._show_reminder(f"{provider.model} takes no images: choose another model (F2)")
-        elif names:
-            verb = "goes" if len(names) == 1 else "go"
-            what = "as an image" if len(names) == 1 else "as images"
-            self._show_reminder(f"{', '.join(names)} {verb} with the message {what}")
         else:
-            self._show_reminder("")
+            self._show_reminder(_described(problems))
+
+    def _check(self, mentioned: Sequence[str], workspace: Workspace) -> dict[str, str]:
+        """The problems of those files that exist, of the paths that a message mentions, by their names; empty
+        for an image that can be sent. Blocks."""
+        checked: dict[tuple[Path, int, int], str] = {}
+        problems: dict[str, str] = {}
+        for path in mentioned:
+            with suppress(CogencyError, OSError):
+                location = workspace.locate(path)
+                if location.path.is_file():
+                    stat = location.path.stat()
+                    version = location.path, stat.st_mtime_ns, stat.st_size
+                    known = self._checked.get(version)
+                    checked[version] = _problem(location, workspace) if known is None else known
+                    problems[location.path.name] = checked[version]
+        self._checked = checked
+        return problems
 
     def _show_reminder(self, text: str) -> None:
         self._screen.query_one(PromptBox).remind_of_images(text)
@@ -140,14 +157,21 @@ async def _read(path: Path | None) -> tuple[bytes, str]:
     return await read_image(os.environ), CLIPBOARD_NAME
 
 
-def _existing(paths: Sequence[str], workspace: Workspace) -> list[str]:
-    """The names of those files that exist, of the paths that a message mentions."""
-    names: list[str] = []
-    for path in paths:
-        with suppress(CogencyError, OSError):
-            location = workspace.locate(path)
-            names += [location.path.name] if location.path.is_file() else []
-    return names
+def _problem(location: Location, workspace: Workspace) -> str:
+    """Why the file at a location is no image that can be sent; empty if it is one."""
+    try:
+        require_sendable(workspace.read_bytes(location, LARGEST_FILE), location.path.name)
+    except CogencyError as exc:
+        return str(exc).removesuffix(".")
+    return ""
+
+
+def _described(problems: Mapping[str, str]) -> str:
+    """Which images go with a message, and why the others do not; `problems` as `ImageCommands._check`."""
+    names = [name for name, problem in problems.items() if not problem]
+    verb, what = ("goes", "as an image") if len(names) == 1 else ("go", "as images")
+    going = f"{', '.join(names)} {verb} with the message {what}"
+    return " · ".join([*([going] if names else []), *filter(None, problems.values())])
 
 
 def _content(path: Path) -> bytes:

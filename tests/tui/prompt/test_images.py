@@ -361,7 +361,14 @@ async def test_a_mention_of_an_image_is_announced_and_a_model_that_takes_none_is
         line = pilot.app.screen.query_one(PromptLine)
         await type_text(pilot, "is @logo.png")
         await until(pilot, lambda: "logo.png goes with the message as an image" in shown(line))
-        await type_text(pilot, "x ")
+        (project / "cut.png").write_bytes(CONTENT[:-30])
+        (project / "zero.png").touch()
+        await type_text(pilot, " or @cut.png @zero.png @none.png ")
+        await until(
+            pilot, lambda: "logo.png goes with the message as an image · cut.png cannot" in line.reminder
+        )
+        assert line.reminder.endswith("it is damaged or cut off · zero.png is empty")
+        prompt_of(pilot).replace_text("no image")
         await until(pilot, lambda: not line.display)
         agent.provider.facts = ModelFacts(context_size=200_000, images=False)
         await pasted(pilot, shot)
