@@ -5,6 +5,7 @@ history or the queue.
 """
 
 import asyncio
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Protocol, TypeAlias
@@ -26,7 +27,7 @@ from cogency_tui.tui.kit.footer import Hints
 from cogency_tui.tui.kit.lines import fit_words
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.message_queue import MessageQueue, describe_time, given_back, is_own_command
-from cogency_tui.tui.paste_chips import following, is_big
+from cogency_tui.tui.paste_chips import chips_in, following, is_big
 from cogency_tui.tui.prompt.paste_area import ChipArea
 from cogency_tui.tui.theme_styles import theme_styles_of
 
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
 PLACEHOLDER = "Ask, @file, /command, !shell"
 
 _NO_IMAGES = "Images go with messages, not with commands"
+
+_ATTACHES = re.compile(r"/image(?: .*)?")
 
 _INSERTS = frozenset("iIoO")
 """The letters with which Vim begins to insert. The others, a and A, are answers at a question."""
@@ -394,6 +397,9 @@ class Prompt(ChipArea):
         if written.images and not self._takes_images:
             self.post_message(self.Refused(f"{_NO_IMAGES}: remove {next(iter(written.images))}."))
             return
+        if command := self._image_command(written):
+            self._run_behind_images(written, command)
+            return
         if self._queue.held is not None:
             self.end_edit()
             return
@@ -406,6 +412,24 @@ class Prompt(ChipArea):
         self._edited = {}
         self.start_over()
         self.post_message(self.Sent(written, hides=hides))
+
+    def _image_command(self, written: Written) -> str:
+        """The command at the end of a text that has nothing before it but images, which attaches one more;
+        empty if there is none."""
+        at = 0
+        for start, end in chips_in(written.text, written.images):
+            if written.text[at:start].strip():
+                break
+            at = end
+        command = written.text[at:].strip()
+        return command if at and _ATTACHES.fullmatch(command) else ""
+
+    def _run_behind_images(self, written: Written, command: str) -> None:
+        """Run a command, and leave the images before it in the prompt."""
+        before = written.text.removesuffix(command)
+        self.note(Written(command))
+        self.put(replace(written, text=before))
+        self.post_message(self.Sent(Written(command)))
 
     def action_break_line(self) -> None:
         self._append()

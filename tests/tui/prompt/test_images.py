@@ -152,6 +152,22 @@ async def test_a_command_attaches_a_file_and_names_what_is_wrong_with_another(
             assert prompt_of(pilot).text == ""
 
 
+async def test_the_command_behind_images_attaches_one_more(project: Path, shot: Path) -> None:
+    (project / "logo.png").write_bytes(picture(size=(30, 20)))
+    agent = ScriptedAgent(project, [respond("ok")])
+    async with app_over(agent).run_test(size=(100, 30)) as pilot:
+        await pasted(pilot, shot)
+        await type_text(pilot, "/image logo.png")
+        await pilot.press("enter")
+        await until(pilot, lambda: len(prompt_of(pilot).written.attached) == 2)
+        assert prompt_of(pilot).text.startswith(f"{CHIP} [image logo.png 30×20 ")
+        await type_text(pilot, "or /image logo.png")
+        await pilot.press("enter")
+        await until(pilot, lambda: agent.asked and agent.asked[0].endswith("or /image logo.png"))
+        await finished(pilot)
+    assert len(agent.attached[0]) == 2
+
+
 async def test_enter_waits_for_an_image_that_is_being_read(project: Path, shot: Path) -> None:
     agent = Slow(project, [respond("ok")])
     async with app_over(agent).run_test(size=(100, 30)) as pilot:
