@@ -6,7 +6,7 @@ shows before the engine is loaded.
 
 import asyncio
 import os
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import aclosing
 from copy import copy
 from functools import partial
@@ -386,11 +386,20 @@ class Agent:
         conversation_id: str,
         typed: str = "",
         images: "Sequence[Image]" = (),
+        attached: Collection[str] = (),
         message_waits: Callable[[], bool] = _nothing_waits,
     ) -> None:
-        """Run one turn as `stream` does, for a consumer that takes the events from `queue` itself."""
-        turn = self._conversations.turn
-        work = partial(turn, query, chunks=True, typed=typed, images=images, message_waits=message_waits)
+        """Run one turn as `stream` does, for a consumer that takes the events from `queue` itself. The files
+        at the paths `attached`, which the query mentions, are among the images."""
+        work = partial(
+            self._conversations.turn,
+            query,
+            chunks=True,
+            typed=typed,
+            images=images,
+            attached=attached,
+            message_waits=message_waits,
+        )
         await self._conversations.run(conversation_id, work, queue, self)
 
     async def retry_turn(
@@ -414,6 +423,13 @@ class Agent:
             StoreError: it cannot be stored.
         """
         return await self._images.add(content, name)
+
+    async def read_mentioned(self, text: str) -> "dict[str, Image]":
+        """Store the image files that a text mentions; return them by the mentions (`@shot.png`), without
+        those that cannot be attached."""
+        from cogency_tui.agent.image_mentions import read_mentioned
+
+        return await read_mentioned(text, self.workspace, self._images)
 
     async def image_content(self, image: "Image") -> bytes:
         """The bytes of an image of an event: PNG, JPEG, GIF or WebP of the size that the event says.

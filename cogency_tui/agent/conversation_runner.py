@@ -4,7 +4,7 @@ Invariant: the engine is imported on first use: creating an agent does not load 
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from time import time
 from typing import TYPE_CHECKING, Any
@@ -241,15 +241,22 @@ class Conversations:
         chunks: bool,
         typed: str = "",
         images: "Sequence[Image]" = (),
+        attached: Collection[str] = (),
         message_waits: Callable[[], bool],
     ) -> None:
         """Run a turn on the user's query with these images, of which the user typed `typed`; or continue one
-        that was cut short. `message_waits` as for `Turn`."""
+        that was cut short. The files at the paths `attached`, which it mentions, are among the images.
+        `message_waits` as for `Turn`."""
         from cogency_tui.agent.image_mentions import attach_mentioned
         from cogency_tui.agent.recorder import Recorder
         from cogency_tui.agent.turn import Turn
 
         store = await self._agent.store()
+        if query is not None:
+            # A text that the user did not type, such as a pasted log, mentions no files of theirs.
+            shared, project = self.shared().images, self._agent.workspace
+            images, problems = await attach_mentioned(typed or query, images, project, shared, attached)
+            conversation.pending_notices += problems
         if not self._agent.lasting:
             conversation.gate.caution(_NOT_LASTING)
         await self.prepare(store, conversation)
@@ -260,11 +267,6 @@ class Conversations:
             await asyncio.to_thread(self._agent_of(conversation.id).follow_project)
         if self.held and self._warming is None:
             self._warming = asyncio.create_task(self._warm())
-        if query is not None:
-            # A text that the user did not type, such as a pasted log, mentions no files of theirs.
-            shared, project = self.shared().images, self._agent.workspace
-            images, problems = await attach_mentioned(typed or query, images, project, shared)
-            conversation.pending_notices += problems
         recorder = Recorder(store, conversation.id, queue, chunks=chunks)
         turn = Turn(conversation, store, recorder, message_waits=message_waits)
         await turn.run(query, queue.close, lambda: self._reviewed(conversation.id), images)

@@ -1,7 +1,9 @@
 """`@shot.png` in a message of the user's: the image files that it mentions are attached to it."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
+from posixpath import normpath
 
 from cogency_tui.agent.images import Images
 from cogency_tui.errors import CogencyError
@@ -15,23 +17,63 @@ _AFTER = ".,;:!?)]}>'`"
 """Punctuation that may follow a path."""
 
 
+def image_mentions(text: str) -> dict[str, str]:
+    """Return the paths of the image files that a message mentions, by the mentions: `@PATH`, or `@"PATH"`."""
+    return {mention: path for mention, path in _mentions(text) if is_image_name(path)}
+
+
 def mentioned_images(text: str) -> list[str]:
-    """Return the paths of image files that a message mentions, each once: `@PATH`, or `@"PATH"`."""
-    return list(dict.fromkeys(path for path in _paths(text) if is_image_name(path)))
+    """Return the paths of image files that a message mentions, each once."""
+    return list(dict.fromkeys(image_mentions(text).values()))
 
 
-def _paths(text: str) -> Iterator[str]:
+def stored_mentions(text: str, images: Iterable[Image]) -> dict[str, Image]:
+    """Return those `images` of a stored message that its text mentions, by the mentions."""
+    left, found = list(images), dict[str, Image]()
+    for mention, path in image_mentions(text).items():
+        image = next((each for each in left if _is_of(each, path)), None)
+        if image is not None:
+            found[mention] = image
+            left.remove(image)
+    return found
+
+
+def _is_of(image: Image, path: str) -> bool:
+    """Return whether an image has the name that the file at `path` gives it."""
+    return f"/{normpath(path)}".endswith(f"/{image['name']}")
+
+
+def _mentions(text: str) -> Iterator[tuple[str, str]]:
     for found in _MENTION.finditer(text):
-        yield found["quoted"] or found["plain"].rstrip(_AFTER)
+        if found["quoted"]:
+            yield found[0], found["quoted"]
+        elif path := found["plain"].rstrip(_AFTER):
+            yield f"@{path}", path
+
+
+async def read_mentioned(text: str, workspace: Workspace, store: Images) -> dict[str, Image]:
+    """Store the image files that a text mentions; return them by the mentions, without those that cannot be
+    attached."""
+    images: dict[str, Image] = {}
+    for mention, path in image_mentions(text).items():
+        with suppress(CogencyError):
+            images[mention] = await _read(path, workspace, store)
+    return images
 
 
 async def attach_mentioned(
-    text: str, images: Sequence[Image], workspace: Workspace, store: Images
+    text: str,
+    images: Sequence[Image],
+    workspace: Workspace,
+    store: Images,
+    attached: Collection[str] = (),
 ) -> tuple[list[Image], list[str]]:
     """Return the `images` of a message with those that its text mentions, and the notices about files that
-    cannot be attached."""
+    cannot be attached; those at the paths `attached` are among the images."""
     found, problems = list(images), list[str]()
     for path in mentioned_images(text):
+        if path in attached:
+            continue
         try:
             image = await _read(path, workspace, store)
         except CogencyError as error:

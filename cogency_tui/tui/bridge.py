@@ -12,10 +12,11 @@ from functools import cached_property, partial
 from time import time
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
 from textual.message import Message
 from textual.widget import Widget
 
-from cogency_tui.errors import CogencyError, OpenElsewhereError
+from cogency_tui.errors import CogencyError, OpenElsewhereError, UsageError
 from cogency_tui.store.prompt_text import Written
 from cogency_tui.tui.message_queue import MessageQueue, is_own_command
 
@@ -114,6 +115,8 @@ class Bridge:
         self._turns_shown = turns_shown
         self._compaction: asyncio.Task[CompactionFigures] | None = None
         self._notice = ""
+        self._read: list[Written] = []
+        """The queued messages whose mentioned images are read."""
         self._closing = False
         """True once the screen's workers are cancelled: messages that wait are saved, not sent."""
         agent.ask = self._ask
@@ -271,6 +274,7 @@ class Bridge:
 
     def _queue_changed(self) -> None:
         self._screen.post_message(self.QueueChanged())
+        self._read_mentions()
         if self.queue.in_turn and self.queue.steers and self.conversation_id is not None:
             self._steer(self.conversation_id, self.queue.messages[0])
         if not self.working and (message := self.queue.take()):
@@ -284,6 +288,23 @@ class Bridge:
 
         if not (message.images or mentioned_images(message.text)):
             self.agent.steer(conversation_id, message.full)
+
+    def _read_mentions(self) -> None:
+        """Read the image files that queued messages mention, which may change before the messages go."""
+        waiting = [message for place, message in enumerate(self.queue.messages) if place != self.queue.held]
+        self._read = [message for message in self._read if message in waiting]
+        for message in waiting:
+            mentions = "@" in message.text and not is_own_command(message.full)
+            if mentions and message not in self._read:
+                self._read.append(message)
+                self._screen.run_worker(partial(self._attach_mentioned, message), group="mentions")
+
+    async def _attach_mentioned(self, message: Written) -> None:
+        images = await self.agent.read_mentioned(message.text)
+        if new := {mention: image for mention, image in images.items() if mention not in message.images}:
+            attached = replace(message, images={**message.images, **new})
+            self._read.append(attached)
+            self.queue.exchange(message, attached)
 
     async def _turn(self, message: Written | None, *, queued: bool) -> None:
         before = self.conversation_id
@@ -329,7 +350,12 @@ class Bridge:
         if message is None:
             await self.agent.retry_turn(queue, conversation_id=id, message_waits=self._message_waits)
             return
+        from cogency_tui.agent.image_mentions import image_mentions
+
         text = message.full
+        if is_own_command(text) and message.attached:
+            # The shell would run the label of the image in place of its path.
+            raise UsageError("Not run: images go with messages, not with commands.", "Remove the image.")
         if is_own_command(text):
             await self.agent.run_command(text[1:].strip(), queue, conversation_id=id)
         else:
@@ -340,6 +366,11 @@ class Bridge:
                 conversation_id=id,
                 typed=typed,
                 images=message.attached,
+                attached=[
+                    path
+                    for mention, path in image_mentions(message.text).items()
+                    if mention in message.images
+                ],
                 message_waits=self._message_waits,
             )
 

@@ -153,3 +153,11 @@ def is_command(text: str) -> bool:
     """Return whether a message is a command: one line, a slash and a word, not a path (`/etc/hosts is`)."""
     first = text.split(maxsplit=1)[0] if text else ""
     return bool(_NAMED.fullmatch(first)) and "\n" not in text
+
+
+def takes_images(text: str) -> bool:
+    """Return whether images can go with a text: a message, or a command defined in a file."""
+    if not is_command(text):
+        return not text.startswith("!")
+    name = text.split(maxsplit=1)[0].removeprefix("/")
+    return not any(name in command.names for command in COMMANDS)

@@ -69,6 +69,13 @@ class MessageQueue:
             self.held -= 1
         return self._queued.pop(0).message
 
+    def exchange(self, message: Written, other: Written) -> None:
+        """Put `other` in the place of `message`, if it still waits and is not being edited."""
+        place = next((place for place, each in enumerate(self.messages) if each == message), None)
+        if place is not None and place != self.held:
+            self._replace(place, other)
+            self._changed()
+
     def hold(self, place: int) -> Written:
         """Hold the message at `place` for editing."""
         self.held = place

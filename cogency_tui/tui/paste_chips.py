@@ -34,10 +34,19 @@ def chip_for(text: str, taken: Mapping[str, str]) -> str:
     """A chip name for `text` that is not `taken` by another text."""
     lines = text.count("\n") + (not text.endswith("\n"))
     what = f"{lines:,} lines" if lines > 1 else f"{len(text):,} characters"
-    chip = f"[pasted {what}]"
-    number = 2
+    return _own(f"[pasted {what}", "]", text, taken)
+
+
+def reading_chip(name: str, text: str, taken: Mapping[str, str]) -> str:
+    """A chip for an image that is being read, which is not `taken` by another text: `[image shot.png …]`."""
+    return _own(f"[image {fit_path(one_line(name), LONGEST_NAME)}", " …]", text, taken)
+
+
+def _own(beginning: str, end: str, text: str, taken: Mapping[str, str]) -> str:
+    """A chip for `text`, with a number if another text has the one without it."""
+    chip, number = f"{beginning}{end}", 2
     while taken.get(chip, text) != text:
-        chip = f"[pasted {what} #{number}]"
+        chip = f"{beginning} #{number}{end}"
         number += 1
     return chip
 
@@ -68,8 +77,12 @@ def image_chips(images: Iterable[Image]) -> dict[str, Image]:
 
 
 def as_written(text: str, images: Sequence[Image]) -> Written:
-    """The text of a sent message with those of its images whose chips are in it."""
-    return Written(text, images={chip: image for chip, image in image_chips(images).items() if chip in text})
+    """The text of a sent message with those of its images whose chips are in it, or that it mentions."""
+    from cogency_tui.agent.image_mentions import stored_mentions
+
+    chips = {chip: image for chip, image in image_chips(images).items() if chip in text}
+    mentioned = stored_mentions(text, (image for image in images if image not in chips.values()))
+    return Written(text, images={**chips, **mentioned})
 
 
 def chips_in(line: str, chips: Collection[str]) -> list[tuple[int, int]]:
@@ -90,9 +103,10 @@ def joined(parts: Iterable[Written]) -> Written:
             pastes[name] = content
         names: dict[str, str] = {}
         for chip, image in part.images.items():
-            image = with_own_chip(image, images)
-            names[chip] = image_chip(image)
-            images[names[chip]] = image
+            if not _is_mention(chip) or images.get(chip, image) != image:
+                image = with_own_chip(image, images)
+                names[chip] = image_chip(image)
+            images[names.get(chip, chip)] = image
         if names:
             text = re.sub(_any_of(names), lambda found, names=names: names[found[0]], text)
         if text.strip():
@@ -105,6 +119,11 @@ def following(history: Sequence[Written], since: Sequence[Written]) -> list[Writ
     sizes = range(min(len(history), len(since)), 0, -1)
     both = next((size for size in sizes if [*history[-size:]] == [*since[:size]]), 0)
     return [*history, *since[both:]]
+
+
+def _is_mention(chip: str) -> bool:
+    """Return whether a chip is what the user typed to attach an image: `@shot.png`."""
+    return chip.startswith("@")
 
 
 def _named(image: Image, name: str) -> Image:

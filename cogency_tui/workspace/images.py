@@ -7,16 +7,18 @@ image. The functions block: run them in a thread.
 """
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from io import BytesIO
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from cogency_tui.errors import WorkspaceError
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Picture
+
+Decoded = TypeVar("Decoded")
 
 LONGEST_EDGE = 2000
 """Most pixels of a side."""
@@ -54,6 +56,7 @@ _SIGNATURES = (b"\x89PNG\r\n", b"\xff\xd8\xff", b"GIF87a", b"GIF89a")
 _ORIENTATION = 0x0112
 _SHRINK = 0.75
 _CONVERT = "Convert it to PNG or JPEG and attach that."
+_SAVE_AGAIN = "Save or export it again."
 _filters = Lock()
 
 
@@ -86,15 +89,31 @@ def sendable(content: bytes, name: str) -> SendableImage:
     Raises:
         WorkspaceError: it is no image that can be read, or too large; the message begins with `name`.
     """
+    return _decoded(content, name, _sendable)
+
+
+def require_sendable(content: bytes, name: str) -> None:
+    """Check that an image can be sent.
+
+    Raises:
+        WorkspaceError: as `sendable`.
+    """
+    _decoded(content, name, _load)
+
+
+def _decoded(content: bytes, name: str, use: "Callable[[Picture, bytes], Decoded]") -> "Decoded":
+    """Return what `use` makes of an image and its content."""
     if not content:
-        raise WorkspaceError(f"{name} is empty.")
+        raise WorkspaceError(f"{name} is empty.", _SAVE_AGAIN)
     if len(content) > LARGEST_FILE:
         raise WorkspaceError(
             f"{name} has {len(content) / 1e6:,.0f} MB; images may have {LARGEST_FILE / 1e6:,.0f} MB.",
             "Attach a smaller version of it.",
         )
     try:
-        return _sendable(content, name)
+        with _opened(content, name) as picture:
+            _require_decodable(picture, name)
+            return use(picture, content)
     except WorkspaceError:
         raise
     except Exception as error:
@@ -114,15 +133,17 @@ def require_sound(content: bytes, name: str, width: int, height: int) -> None:
             raise _damaged(name)
 
 
-def _sendable(content: bytes, name: str) -> SendableImage:
-    with _opened(content, name) as picture:
-        _require_decodable(picture, name)
-        media_type = _SENT.get(picture.format or "")
-        turned = picture.getexif().get(_ORIENTATION, 1) not in (0, 1)
-        picture.load()
-        if media_type and not turned and len(content) <= LARGEST and max(picture.size) <= LONGEST_EDGE:
-            return SendableImage(content, media_type, *picture.size)
-        return _encoded(picture, lossy=media_type == "image/jpeg")
+def _load(picture: "Picture", _content: bytes) -> None:
+    picture.load()
+
+
+def _sendable(picture: "Picture", content: bytes) -> SendableImage:
+    media_type = _SENT.get(picture.format or "")
+    turned = picture.getexif().get(_ORIENTATION, 1) not in (0, 1)
+    picture.load()
+    if media_type and not turned and len(content) <= LARGEST and max(picture.size) <= LONGEST_EDGE:
+        return SendableImage(content, media_type, *picture.size)
+    return _encoded(picture, lossy=media_type == "image/jpeg")
 
 
 def _opened(content: bytes, name: str) -> "Picture":
@@ -152,7 +173,7 @@ def _too_many_pixels(name: str) -> WorkspaceError:
 
 
 def _damaged(name: str) -> WorkspaceError:
-    return WorkspaceError(f"{name} cannot be read as an image: it is damaged or cut off.", _CONVERT)
+    return WorkspaceError(f"{name} cannot be read as an image: it is damaged or cut off.", _SAVE_AGAIN)
 
 
 def _unknown(content: bytes, name: str) -> WorkspaceError:

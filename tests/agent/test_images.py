@@ -7,6 +7,7 @@ import pytest
 
 from cogency_tui.agent.agent import Agent
 from cogency_tui.agent.cycle_metrics import Calibration
+from cogency_tui.agent.event_queue import EventQueue
 from cogency_tui.agent.image_mentions import mentioned_images
 from cogency_tui.agent.request_messages import build_messages
 from cogency_tui.config.schema import AgentSettings
@@ -126,6 +127,21 @@ async def test_a_message_may_be_an_image_alone(make_agent: MakeAgent) -> None:
 )
 def test_mentions_of_images_are_found(text: str, paths: list[str]) -> None:
     assert mentioned_images(text) == paths
+
+
+async def test_a_mentioned_image_is_attached_as_it_was_read(make_agent: MakeAgent, project: Path) -> None:
+    (project / "a.png").write_bytes(picture())
+    (project / "b.png").write_text("no image")
+    async with make_agent(llm=seeing("Done.")) as agent:
+        images = await agent.read_mentioned("see @a.png, @b.png and @c.png")
+        assert [*images] == ["@a.png"]
+        (project / "a.png").write_bytes(picture(size=(3, 3)))
+        queue = EventQueue()
+        await agent.run_turn(
+            "see @a.png", queue, conversation_id="c", images=[*images.values()], attached=["a.png"]
+        )
+        [user, *_] = await (await agent.store()).events("c")
+    assert user.get("images") == [*images.values()]
 
 
 async def test_a_mentioned_image_is_attached_and_the_text_stays(

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Coroutine, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from cogency_tui.agent.event_queue import EventQueue
+from cogency_tui.agent.image_mentions import image_mentions
 from cogency_tui.agent.permissions.gate import Ask
 from cogency_tui.agent.project.instructions import Instructions
 from cogency_tui.agent.project.settings import ProjectSettings
@@ -393,6 +394,13 @@ class ScriptedAgent:
             "size": len(found.content),
         }
 
+    async def read_mentioned(self, text: str) -> dict[str, Image]:
+        return {
+            mention: await self.add_image((self.project / path).read_bytes(), path)
+            for mention, path in image_mentions(text).items()
+            if (self.project / path).is_file()
+        }
+
     async def image_content(self, image: Image) -> bytes:
         if image["digest"] not in self.contents:
             raise StoreError("Stored file content is missing.", "It cannot be restored.")
@@ -406,6 +414,7 @@ class ScriptedAgent:
         conversation_id: str,
         typed: str = "",
         images: Sequence[Image] = (),
+        attached: Collection[str] = (),
         message_waits: Callable[[], bool] = lambda: False,
     ) -> None:
         self.attached.append([*images])

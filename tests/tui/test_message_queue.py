@@ -172,6 +172,20 @@ async def test_the_first_message_is_offered_to_the_running_answer(agent: Scripte
         assert agent.steered == ["one"]
 
 
+async def test_the_history_has_an_edited_message_as_it_is_sent(agent: ScriptedAgent) -> None:
+    async with app_over(agent).run_test(size=(100, 30)) as pilot:
+        await send(pilot, "go")
+        await send(pilot, "first")
+        await send(pilot, "second")
+        await pilot.press("up", "up")
+        await pilot.press("!")
+        await pilot.press("down")
+        await pilot.press("?")
+        await pilot.press("enter")
+        entries = [each.text for each in prompt_of(pilot).entries]
+        assert entries == ["go", "first", "second", "first!", "second?"]
+
+
 async def test_an_interrupt_gives_back_the_edited_message_in_its_place(agent: ScriptedAgent) -> None:
     async with app_over(agent).run_test(size=(100, 30)) as pilot:
         await waiting(pilot, "one", "two", "three")

@@ -4,7 +4,7 @@ import asyncio
 import atexit
 import os
 import shutil
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from mimetypes import guess_extension
@@ -21,8 +21,8 @@ from cogency_tui.tui.commands_base import FeatureCommands, Handler
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.prompt.prompt import Prompt
 from cogency_tui.tui.prompt.prompt_and_queue import PromptBox
-from cogency_tui.workspace.images import LARGEST_FILE
-from cogency_tui.workspace.paths import Workspace
+from cogency_tui.workspace.images import LARGEST_FILE, require_sendable
+from cogency_tui.workspace.paths import Location, Workspace
 
 CLIPBOARD_NAME = "clipboard.png"
 
@@ -33,6 +33,11 @@ class ImageCommands(FeatureCommands):
     def __init__(self, screen: Screen[Any], bridge: Bridge) -> None:
         super().__init__(screen, bridge)
         self._prompt = screen.query_one(Prompt)
+        self._reading = asyncio.Lock()
+        """One image at a time: a large one takes much memory."""
+        self._checked: dict[tuple[Path, int, int], str] = {}
+        """The problems of the files that the message mentions, by path, time of change and size; empty for an
+        image that can be sent."""
 
     def handlers(self) -> dict[str, Handler]:
         return {"image": self.attach_named}
@@ -40,27 +45,27 @@ class ImageCommands(FeatureCommands):
     def attach_named(self, path: str) -> None:
         """Attach the file at a path as it is typed, from the project's directory; without one the image in
         the clipboard."""
-        path = path.removeprefix("@").strip("\"'")
-        self._prompt.attach([_located(path, self._bridge.agent.project)] if path else [])
+        from cogency_tui.tui.prompt.image_paths import unquoted
 
-    def attach(self, paths: Sequence[Path], or_text: bool) -> None:
-        """Insert the images of these files into the prompt; without any, the image in the clipboard, or where
-        that has none, text that was copied here, if `or_text`."""
-        self._screen.run_worker(partial(self._attach, paths, or_text), group="images")
+        path = unquoted(path.removeprefix("@"))
+        self._prompt.attach(_located(path, self._bridge.agent.project) if path else None)
 
-    async def _attach(self, paths: Sequence[Path], or_text: bool) -> None:
-        images: list[Image] = []
-        problem = ""
+    def attach(self, path: Path | None, chip: str) -> None:
+        """Insert the image of a file into the prompt in place of `chip`; without a path the image in the
+        clipboard, or where that has none, text that was copied here."""
+        self._screen.run_worker(partial(self._attach, path, chip), group="images")
+
+    async def _attach(self, path: Path | None, chip: str) -> None:
         try:
-            async for content, name in _read(paths):
-                images.append(await self._bridge.agent.add_image(content, name))
+            async with self._reading:
+                image = await self._bridge.agent.add_image(*await _read(path))
         except CogencyError as exc:
-            problem = exc.advice
-        self._prompt.insert_images(images, complete=not problem)
-        if problem and or_text and app_of(self._screen).clipboard:
-            self._prompt.action_paste()
-        elif problem:
-            self._screen.query_one(PromptBox).complain(problem)
+            copied = app_of(self._screen).clipboard if path is None else ""
+            self._prompt.give_back(chip, copied)
+            if not copied:
+                self._screen.query_one(PromptBox).complain(exc.advice)
+        else:
+            self._prompt.put_image(chip, image)
 
     def note_change(self) -> None:
         """Show which images the text of the prompt mentions, and whether the model takes any."""
@@ -78,18 +83,32 @@ class ImageCommands(FeatureCommands):
 
     async def _remind(self, mentioned: Sequence[str], has_chips: bool) -> None:
         agent = self._bridge.agent
-        names = await asyncio.to_thread(_existing, mentioned, agent.workspace)
+        async with self._reading:
+            problems = await asyncio.to_thread(self._check, mentioned, agent.workspace)
         provider = agent.provider
-        if not (names or has_chips):
+        if not (problems or has_chips):
             self._show_reminder("")
         elif not provider.facts.images:
             self._show_reminder(f"{provider.model} takes no images: choose another model (F2)")
-        elif names:
-            verb = "goes" if len(names) == 1 else "go"
-            what = "as an image" if len(names) == 1 else "as images"
-            self._show_reminder(f"{', '.join(names)} {verb} with the message {what}")
         else:
-            self._show_reminder("")
+            self._show_reminder(_described(problems))
+
+    def _check(self, mentioned: Sequence[str], workspace: Workspace) -> dict[str, str]:
+        """The problems of those files that exist, of the paths that a message mentions, by their names; empty
+        for an image that can be sent. Blocks."""
+        checked: dict[tuple[Path, int, int], str] = {}
+        problems: dict[str, str] = {}
+        for path in mentioned:
+            with suppress(CogencyError, OSError):
+                location = workspace.locate(path)
+                if location.path.is_file():
+                    stat = location.path.stat()
+                    version = location.path, stat.st_mtime_ns, stat.st_size
+                    known = self._checked.get(version)
+                    checked[version] = _problem(location, workspace) if known is None else known
+                    problems[location.path.name] = checked[version]
+        self._checked = checked
+        return problems
 
     def _show_reminder(self, text: str) -> None:
         self._screen.query_one(PromptBox).remind_of_images(text)
@@ -125,28 +144,34 @@ def _located(path: str, project: Path) -> Path:
     return project / path
 
 
-async def _read(paths: Sequence[Path]) -> AsyncIterator[tuple[bytes, str]]:
-    """Yield the content and the name of each file; without any, those of the image in the clipboard.
+async def _read(path: Path | None) -> tuple[bytes, str]:
+    """Return the content and the name of a file; without a path, those of the image in the clipboard.
 
     Raises:
         UsageError: it cannot be read.
     """
-    if not paths:
-        from cogency_tui.tui.terminal.clipboard_image import read_image
+    if path is not None:
+        return await asyncio.to_thread(_content, path), path.name
+    from cogency_tui.tui.terminal.clipboard_image import read_image
 
-        yield await read_image(os.environ), CLIPBOARD_NAME
-    for path in paths:
-        yield await asyncio.to_thread(_content, path), path.name
+    return await read_image(os.environ), CLIPBOARD_NAME
 
 
-def _existing(paths: Sequence[str], workspace: Workspace) -> list[str]:
-    """The names of those files that exist, of the paths that a message mentions."""
-    names: list[str] = []
-    for path in paths:
-        with suppress(CogencyError, OSError):
-            location = workspace.locate(path)
-            names += [location.path.name] if location.path.is_file() else []
-    return names
+def _problem(location: Location, workspace: Workspace) -> str:
+    """Why the file at a location is no image that can be sent; empty if it is one."""
+    try:
+        require_sendable(workspace.read_bytes(location, LARGEST_FILE), location.path.name)
+    except CogencyError as exc:
+        return str(exc).removesuffix(".")
+    return ""
+
+
+def _described(problems: Mapping[str, str]) -> str:
+    """Which images go with a message, and why the others do not; `problems` as `ImageCommands._check`."""
+    names = [name for name, problem in problems.items() if not problem]
+    verb, what = ("goes", "as an image") if len(names) == 1 else ("go", "as images")
+    going = f"{', '.join(names)} {verb} with the message {what}"
+    return " · ".join([*([going] if names else []), *filter(None, problems.values())])
 
 
 def _content(path: Path) -> bytes:

@@ -20,6 +20,7 @@ from cogency_tui.tui.kit.select_list import SelectList
 from cogency_tui.tui.prompt.completion_offers import (
     Offer,
     Word,
+    leaves_project,
     offer_arguments,
     offer_commands,
     offer_files,
@@ -139,6 +140,8 @@ class Completion(SelectList[Offer]):
         word, offer = self._word, self.take()
         if word is None or word.kind != "file" or slash != "/" or self._paths is None or offer is None:
             return None
+        if leaves_project(f"{word.query}/"):
+            return None
         return offer if offer.goes_on and not self._paths.begins(f"{word.query}/") else None
 
     @property
@@ -182,9 +185,15 @@ class Completion(SelectList[Offer]):
             return offer_commands(self._commands, word.query)
         if word.kind == "argument":
             return offer_arguments(self._commands, word.command, word.query)
+        if leaves_project(word.query):
+            return []
         if self._paths is None:
             return [_READING]
-        return offer_files(self._paths, word.query) or [_NOTHING]
+        return offer_files(self._paths, word.query) or self._report_nothing(self._paths, word)
+
+    def _report_nothing(self, paths: Paths, word: Word) -> list[Offer]:
+        """Report that no file matches, unless there is one that is not listed."""
+        return [] if paths.exists(word.query) else [_NOTHING]
 
     def _hide(self, word: Word | None) -> None:
         self._word = word

@@ -59,7 +59,7 @@ def word_before(line: str, *, first: bool) -> Word | None:
 
 
 def offer_files(paths: Paths, query: str) -> list[Offer]:
-    """The files and directories that match `query`."""
+    """The files and directories that match `query`, first the file of exactly this path."""
     return [
         Offer(
             path,
@@ -69,6 +69,11 @@ def offer_files(paths: Paths, query: str) -> list[Offer]:
         )
         for path in paths.find(query)
     ]
+
+
+def leaves_project(query: str) -> bool:
+    """Return whether a path is not one below the project's directory: `/…`, `~/…`, `../…`, `./…`."""
+    return query.startswith(("/", "~/", "../", "./"))
 
 
 def mention(path: str) -> str:

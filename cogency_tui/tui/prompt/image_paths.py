@@ -23,6 +23,12 @@ def image_paths(text: str) -> list[Path]:
     return next((paths for words in readings if (paths := _existing(words))), none)
 
 
+def unquoted(path: str) -> str:
+    """A path as a terminal inserts it: quoted for a shell, or as an address; any other stays as it is."""
+    words = _words(path)
+    return _without_scheme(words[0]) if len(words) == 1 else path
+
+
 def _words(text: str) -> list[str]:
     """The words of a text that is quoted for a shell; none if it is not."""
     try:
@@ -42,9 +48,11 @@ def _existing(words: Iterable[str]) -> list[Path]:
 
 def _path(word: str) -> Path:
     """The path that a word names."""
-    if word.startswith("file://"):
-        word = unquote(urlsplit(word).path)
-    return Path(word).expanduser()
+    return Path(_without_scheme(word)).expanduser()
+
+
+def _without_scheme(word: str) -> str:
+    return unquote(urlsplit(word).path) if word.startswith("file://") else word
 
 
 def _is_image(path: Path) -> bool:

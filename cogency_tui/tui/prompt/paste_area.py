@@ -17,7 +17,14 @@ from cogency_tui.safe_text import clean
 from cogency_tui.store.prompt_text import Written
 from cogency_tui.tui.kit.edit_area import EditArea
 from cogency_tui.tui.kit.typed_app import app_of
-from cogency_tui.tui.paste_chips import chip_for, chips_in, image_chip, is_big, with_own_chip
+from cogency_tui.tui.paste_chips import (
+    chip_for,
+    chips_in,
+    image_chip,
+    is_big,
+    reading_chip,
+    with_own_chip,
+)
 from cogency_tui.tui.theme_styles import theme_styles_of
 
 _UNDO_BATCHES = 1_000
@@ -76,6 +83,27 @@ class ChipArea(EditArea):
         chip = chip_for(paste, self._pastes)
         self._pastes[chip] = paste
         return chip
+
+    def folded(self, text: str) -> str:
+        """`text`, or the chip for a big one."""
+        return self.fold(text) if is_big(text) else text
+
+    def reading_chip(self, name: str, pasted: str) -> str:
+        """The chip for an image that is being read; it is short for the text that was `pasted`."""
+        chip = reading_chip(name, pasted, self._pastes)
+        self._pastes[chip] = pasted
+        return chip
+
+    def content_of(self, chip: str) -> str:
+        """The text that a chip is short for; empty for an image."""
+        return self._pastes.get(chip, "")
+
+    def find_chip(self, chip: str) -> tuple[Location, Location] | None:
+        """Where the first such chip in the text begins and ends."""
+        for row in range(self.document.line_count):
+            for start, end in chips_in(self.document.get_line(row), {chip}):
+                return (row, start), (row, end)
+        return None
 
     def chip_of(self, image: Image) -> str:
         """The chip for `image` in this text."""
@@ -166,7 +194,7 @@ class ChipArea(EditArea):
         """The text to insert for a paste: a chip for a big one."""
         text = clean(event.text)
         self.hides = self.hides or text != event.text.replace("\r\n", "\n").replace("\r", "\n")
-        return self.fold(text) if is_big(text) else text
+        return self.folded(text)
 
     async def _on_paste(self, event: events.Paste) -> None:
         event.stop()

@@ -10,12 +10,14 @@ are the best of their kind and the rest need no search.
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
+from functools import partial
 from heapq import nlargest
 from itertools import accumulate, islice, pairwise
 from typing import TYPE_CHECKING
 
+from cogency_tui.errors import CogencyError
 from cogency_tui.tui.kit.fuzzy import fold, matched
 
 if TYPE_CHECKING:
@@ -32,7 +34,9 @@ _DEEP = 64
 class Paths:
     """The files and directories of a project, relative to it; those of directories end in `/`."""
 
-    def __init__(self, paths: Iterable[str]) -> None:
+    def __init__(self, paths: Iterable[str], exists: Callable[[str], bool] = lambda path: False) -> None:
+        self.exists = exists
+        """Returns whether there is a file or directory at a path, which may be ignored. Blocks."""
         by_depth: list[list[str]] = [[] for _ in range(_DEEP)]
         for path in paths:
             # An invisible name cannot be chosen, and a line break would split the joined text.
@@ -48,11 +52,13 @@ class Paths:
         self._names = _Column([path[path.rfind("/", 0, -1) + 1 :] for path in folded])
 
     def find(self, query: str) -> list[str]:
-        """The matching paths, the best first, at most `MOST_FOUND`; a path equal to the query is left out."""
-        query = fold(query)
+        """The matching paths, the best first, at most `MOST_FOUND`: first the file at the path `query`; the
+        directory there is left out."""
+        typed, query = query, fold(query)
         if not query:
             return self.top[:MOST_FOUND]
-        found: dict[int, None] = {}
+        exact = sorted(self._paths.equal(query), key=lambda place: self.all[place] != typed)
+        found = dict.fromkeys(exact)
         if "/" in query:
             for place in _by_name(list(islice(self._paths.starting(query), _SCORED)), self.all):
                 found[place] = None
@@ -67,7 +73,8 @@ class Paths:
             for place in self._scattered(query):
                 found[place] = None
         texts = (self.all[place] for place in found)
-        return list(islice((path for path in texts if fold(path) != query), MOST_FOUND))
+        is_directory = query.endswith("/")
+        return list(islice((p for p in texts if not (is_directory and fold(p) == query)), MOST_FOUND))
 
     def begins(self, prefix: str) -> bool:
         """Return whether a path begins with `prefix`."""
@@ -86,6 +93,10 @@ class _Column:
     def __init__(self, texts: list[str]) -> None:
         self._joined = "\n" + "\n".join(texts) + "\n"
         self._starts = list(accumulate((len(text) + 1 for text in texts), initial=1))
+
+    def equal(self, query: str) -> Iterator[int]:
+        """The numbers of the texts that are `query`."""
+        return self._scan(f"\n{query}\n", 1)
 
     def starting(self, query: str) -> Iterator[int]:
         """The numbers of the texts that begin with `query`."""
@@ -149,4 +160,11 @@ def read_paths(workspace: "Workspace") -> Paths:
             paths += [entry.path for entry in level.others]
             if len(paths) >= MOST_PATHS:
                 break
-    return Paths(paths[:MOST_PATHS])
+    return Paths(paths[:MOST_PATHS], partial(_exists, workspace))
+
+
+def _exists(workspace: "Workspace", path: str) -> bool:
+    try:
+        return workspace.locate(path).path.exists()
+    except (CogencyError, OSError, ValueError):
+        return False

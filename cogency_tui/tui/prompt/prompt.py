@@ -5,7 +5,8 @@ history or the queue.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+import re
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Protocol, TypeAlias
 
@@ -20,13 +21,13 @@ from textual.message import Message
 from textual.widgets.text_area import EditResult
 
 from cogency_tui.protocol.image import Image
-from cogency_tui.safe_text import reveal
+from cogency_tui.safe_text import clean, reveal
 from cogency_tui.store.prompt_text import Written
 from cogency_tui.tui.kit.footer import Hints
 from cogency_tui.tui.kit.lines import fit_words
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.message_queue import MessageQueue, describe_time, given_back, is_own_command
-from cogency_tui.tui.paste_chips import following, is_big
+from cogency_tui.tui.paste_chips import chips_in, following, is_big
 from cogency_tui.tui.prompt.paste_area import ChipArea
 from cogency_tui.tui.theme_styles import theme_styles_of
 
@@ -38,6 +39,10 @@ if TYPE_CHECKING:
 
 
 PLACEHOLDER = "Ask, @file, /command, !shell"
+
+_NO_IMAGES = "Images go with messages, not with commands"
+
+_ATTACHES = re.compile(r"/image(?: .*)?")
 
 _INSERTS = frozenset("iIoO")
 """The letters with which Vim begins to insert. The others, a and A, are answers at a question."""
@@ -114,8 +119,8 @@ PROMPT_PREFIXES = (
 """What text in the prompt can begin with, and its meaning, for the help."""
 
 
-Attach: TypeAlias = Callable[[Sequence[Path], bool], None]
-"""Reads the images of files, or without any the one in the clipboard; where there is none, text if True."""
+Attach: TypeAlias = Callable[[Path | None, str], None]
+"""Reads the image in a file, or in the clipboard, to insert it in place of this chip."""
 
 
 class Picker(Protocol):
@@ -157,6 +162,13 @@ class Prompt(ChipArea):
     class SentEmpty(Message):
         """The user pressed Enter, and there is no text."""
 
+    class Refused(Message):
+        """The text cannot be sent, or an image attached to it, for this `reason`."""
+
+        def __init__(self, reason: str) -> None:
+            self.reason = reason
+            super().__init__()
+
     class Noted(Message):
         """The history now ends with `written`."""
 
@@ -190,8 +202,8 @@ class Prompt(ChipArea):
         self._is_typed_into = False
         self._picker: Picker | None = None
         self._read_images: Attach | None = None
-        self._awaited = 0
-        """How many times images are being read for the text."""
+        self._awaited: list[str] = []
+        """The chips in place of images that are being read."""
         self._sends_when_read = False
         """True if the user has sent the text while an image for it was being read."""
         self._queue = queue
@@ -325,7 +337,13 @@ class Prompt(ChipArea):
     def end_edit(self) -> None:
         """Put a queued message that is being edited back in its place, and return to the draft."""
         if self._queue.held is not None:
+            self._note_edited(self._queue.held)
             self._release(self.written)
+
+    def _note_edited(self, place: int) -> None:
+        """Append the message at `place` of the queue to the history, if it was changed."""
+        if self.written != self._queue.messages[place]:
+            self.note(self.written)
 
     def restore_unsent(self, unsent: list[Written]) -> list[Written]:
         """Put unsent messages before the draft; shell commands among them go to the end of the history."""
@@ -371,14 +389,20 @@ class Prompt(ChipArea):
     def action_send(self) -> None:
         if self._completes():
             return
-        if self._awaited:
+        if self._awaits_image:
             self._sends_when_read = True
+            return
+        written = self.written
+        written = replace(written, text=written.text.strip())
+        if written.images and not self._takes_images:
+            self.post_message(self.Refused(f"{_NO_IMAGES}: remove {next(iter(written.images))}."))
+            return
+        if command := self._image_command(written):
+            self._run_behind_images(written, command)
             return
         if self._queue.held is not None:
             self.end_edit()
             return
-        written = self.written
-        written = replace(written, text=written.text.strip())
         if not written.text:
             if self._picker is None or not self._picker.take():
                 self.post_message(self.SentEmpty())
@@ -389,31 +413,65 @@ class Prompt(ChipArea):
         self.start_over()
         self.post_message(self.Sent(written, hides=hides))
 
+    def _image_command(self, written: Written) -> str:
+        """The command at the end of a text that has nothing before it but images, which attaches one more;
+        empty if there is none."""
+        at = 0
+        for start, end in chips_in(written.text, written.images):
+            if written.text[at:start].strip():
+                break
+            at = end
+        command = written.text[at:].strip()
+        return command if at and _ATTACHES.fullmatch(command) else ""
+
+    def _run_behind_images(self, written: Written, command: str) -> None:
+        """Run a command, and leave the images before it in the prompt."""
+        before = written.text.removesuffix(command)
+        self.note(Written(command))
+        self.put(replace(written, text=before))
+        self.post_message(self.Sent(Written(command)))
+
     def action_break_line(self) -> None:
         self._append()
         self.insert("\n")
 
     def attach_with(self, attach: "Attach") -> None:
-        """Have images read by `attach`, which answers by `insert_images`."""
+        """Have images read by `attach`, which answers by `put_image` or `give_back`."""
         self._read_images = attach
 
-    def attach(self, paths: Sequence[Path], *, or_text: bool = False) -> None:
-        """Insert the images of files, or without any the one in the clipboard, as soon as they are read;
-        where there is none, `or_text` that was copied here."""
+    def attach(self, path: Path | None = None, *, text: str = "") -> None:
+        """Insert a chip at the cursor, and in its place the image of a file, or the one in the clipboard, as
+        soon as it is read; `text` was pasted, and returns if there is none."""
         if self._read_images is not None:
-            self._awaited += 1
-            self._read_images(paths, or_text)
+            chip = self.reading_chip(path.name if path else "clipboard", text)
+            self._awaited.append(chip)
+            self._insert_after_space(f"{chip} ")
+            self._read_images(path, chip)
 
-    def insert_images(self, images: Iterable[Image], *, complete: bool) -> None:
-        """Insert the images that were read, and send the text if the user has done so meanwhile; not unless
-        they are `complete`."""
-        self._awaited -= 1
-        if chips := [self.chip_of(image) for image in images]:
-            self._insert_after_space(f"{' '.join(chips)} ")
-        if not self._awaited:
-            sends, self._sends_when_read = self._sends_when_read and complete, False
-            if sends:
-                self.action_send()
+    def put_image(self, chip: str, image: Image) -> None:
+        """Replace the `chip` of an image that was being read by that of `image`, unless it was removed; send
+        the text if the user has done so meanwhile."""
+        self._awaited.remove(chip)
+        if place := self.find_chip(chip):
+            self.replace(self.chip_of(image), *place)
+        if self._sends_when_read and not self._awaits_image:
+            self._sends_when_read = False
+            self.action_send()
+
+    def give_back(self, chip: str, text: str = "") -> None:
+        """Replace the `chip` of an image that cannot be read by the text that was pasted, or by `text`."""
+        self._awaited.remove(chip)
+        self._sends_when_read = False
+        if place := self.find_chip(chip):
+            (row, start), (_, end) = place
+            pasted = self.content_of(chip)
+            following = self.document.get_line(row)[end : end + 1] == " "
+            self.replace(pasted or self.folded(text), (row, start), (row, end + (following and not pasted)))
+
+    @property
+    def _awaits_image(self) -> bool:
+        """True while an image is being read for the text."""
+        return any(self.find_chip(chip) for chip in self._awaited)
 
     def _insert_after_space(self, text: str) -> None:
         """Insert text at the cursor, separated from what is before it."""
@@ -422,8 +480,20 @@ class Prompt(ChipArea):
         before = self.document.get_line(row)[:column]
         self.insert(f" {text}" if before and not before[-1].isspace() else text)
 
+    @property
+    def _takes_images(self) -> bool:
+        """True if images can go with the text."""
+        from cogency_tui.tui.commands import takes_images
+
+        return takes_images(self.text.strip())
+
     def action_paste_image(self) -> None:
-        self.attach([], or_text=True)
+        if self._takes_images:
+            self.attach()
+        elif app_of(self).clipboard:
+            self.action_paste()
+        else:
+            self.post_message(self.Refused(f"{_NO_IMAGES}."))
 
     def pick_from(self, picker: "Picker") -> None:
         """Move and take the selection of `picker` by the keys of an empty prompt."""
@@ -657,6 +727,8 @@ class Prompt(ChipArea):
         """Put the edited message back, and edit the one at `place`, or the draft."""
         if place < 0:
             return
+        if self._queue.held is not None:
+            self._note_edited(self._queue.held)
         if message := self._queue.hold_instead(place, self.written):
             self.put(message)
         else:
@@ -677,7 +749,7 @@ class Prompt(ChipArea):
 
     async def _image_paths(self, paste: str) -> list[Path]:
         """The paths of images that a paste consists of."""
-        if self._read_images is None or is_big(paste):
+        if self._read_images is None or is_big(paste) or not self._takes_images:
             return []
         from cogency_tui.tui.prompt.image_paths import image_paths
 
@@ -689,7 +761,8 @@ class Prompt(ChipArea):
         if paths := await self._image_paths(event.text):
             event.stop()
             event.prevent_default()
-            self.attach(paths)
+            for path in paths:
+                self.attach(path, text=str(path) if len(paths) > 1 else clean(event.text).strip())
         elif self._vim is not None and self._vim.mode == "normal":
             event.stop()
             event.prevent_default()

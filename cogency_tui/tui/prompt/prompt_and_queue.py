@@ -49,15 +49,15 @@ class PromptLine(Bar):
             self._update()
 
     @property
-    def _reminder(self) -> str:
+    def reminder(self) -> str:
         return " · ".join(filter(None, self._reminders.values()))
 
     def _update(self) -> None:
-        self.display = bool(self.text or self._reminder)
+        self.display = bool(self.text or self.reminder)
         self.refresh()
 
     def segments(self, width: int) -> list[Segment]:
-        text, role = (self.text, self._role) if self.text else (self._reminder, "dim")
+        text, role = (self.text, self._role) if self.text else (self.reminder, "dim")
         return [Segment(fit(one_line(text), width), self.theme_styles(role, self.SURFACE))]
 
 
@@ -151,6 +151,10 @@ class PromptBox(Vertical):
             self.refresh_bindings()
         if self.query_one(PromptLine).text and text != self._described:
             self._show_line("", "dim")
+
+    def on_prompt_refused(self, event: Prompt.Refused) -> None:
+        event.stop()
+        self.complain(event.reason)
 
     def on_select_list_chosen(self, event: "SelectList.Chosen") -> None:
         event.stop()

@@ -13,6 +13,7 @@ from cogency_tui.tui.conversation.rewind import RewindScreen
 from cogency_tui.tui.kit.dialogs import DialogBody
 from cogency_tui.tui.main.screen import MainScreen
 from cogency_tui.tui.undo.screen import UndoScreen
+from tests.pictures import picture
 from tests.tui.driving import (
     app_over,
     conversation_of,
@@ -56,6 +57,27 @@ async def opened(pilot: Pilot[Any]) -> RewindScreen:
     screen = pilot.app.screen
     assert isinstance(screen, RewindScreen)
     return screen
+
+
+async def test_a_mentioned_image_returns_as_it_was_sent(project: Path) -> None:
+    (project / "logo.png").write_bytes(picture())
+    agent = working(project, "Seen.", "Seen.")
+    async with app_over(agent).run_test(size=(110, 30)) as pilot:
+        await send(pilot, "see @logo.png")
+        await finished(pilot)
+        (project / "logo.png").unlink()
+        await opened(pilot)
+        await pilot.press("enter")
+        await until(pilot, lambda: prompt_of(pilot).text == "see @logo.png")
+        assert [each["name"] for each in prompt_of(pilot).written.attached] == ["logo.png"]
+        await pilot.press("enter")
+        await until(pilot, lambda: main_of(pilot).bridge.conversation_id is not None)
+        await finished(pilot)
+        id = main_of(pilot).bridge.conversation_id
+        assert id is not None
+        events = await (await agent.store()).events(id)
+        assert [len(event.get("images", [])) for event in events if event["type"] == "user"] == [1]
+    await agent.close()
 
 
 async def noted(pilot: Pilot[Any], screen: RewindScreen, text: str) -> None:

@@ -141,6 +141,34 @@ async def test_what_is_written_out_or_has_no_match_is_sent(project: Path) -> Non
         await until(pilot, lambda: agent.asked == ["@src/", "@qqq"])
 
 
+async def test_the_file_that_is_typed_out_is_sent(project: Path) -> None:
+    (project / "calc.py").touch()
+    (project / "tests/test_calc.py").touch()
+    (project / ".gitignore").write_text("secret.py\n")
+    (project / "secret.py").touch()
+    agent = ScriptedAgent(project, [respond("ok")])
+    async with app_over(agent).run_test(size=(100, 30)) as pilot:
+        await offer(pilot, "@calc.py", after="explain ")
+        assert offered(pilot) == ["calc.py", "tests/test_calc.py"]
+        await pilot.press("enter")
+        await until(pilot, lambda: agent.asked == ["explain @calc.py"])
+        await finished(pilot)
+        await offer(pilot, "@qq")
+        await type_text(pilot, " @secret.py")
+        assert offered(pilot) == [], "a file that git ignores is there"
+
+
+async def test_a_path_outside_the_project_is_typed_and_sent(project: Path) -> None:
+    agent = ScriptedAgent(project, [respond("ok")])
+    async with app_over(agent).run_test(size=(100, 30)) as pilot:
+        await offer(pilot, "@")
+        await type_text(pilot, "/src/api")
+        assert (prompt_of(pilot).text, offered(pilot)) == ("@/src/api", [])
+        await type_text(pilot, " @~/src @../s")
+        await pilot.press("enter")
+        await until(pilot, lambda: agent.asked == ["@/src/api @~/src @../s"])
+
+
 @pytest.mark.exhaustive
 async def test_a_command_is_completed_with_its_choices_and_run(project: Path) -> None:
     agent = ScriptedAgent(project)

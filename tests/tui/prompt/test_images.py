@@ -16,7 +16,17 @@ from cogency_tui.tui.images.viewer import ImageViewer
 from cogency_tui.tui.paste_chips import as_written, image_chip, joined, with_own_chip
 from cogency_tui.tui.prompt.prompt_and_queue import PromptLine
 from tests.pictures import picture
-from tests.tui.driving import app_over, finished, main_of, prompt_of, send, shown, type_text, until
+from tests.tui.driving import (
+    app_over,
+    conversation_of,
+    finished,
+    main_of,
+    prompt_of,
+    send,
+    shown,
+    type_text,
+    until,
+)
 from tests.tui.scripted import ScriptedAgent, image, paused, respond
 from tests.tui.terminal.test_clipboard_image import WL_PASTE, environment
 
@@ -142,15 +152,31 @@ async def test_a_command_attaches_a_file_and_names_what_is_wrong_with_another(
             assert prompt_of(pilot).text == ""
 
 
+async def test_the_command_behind_images_attaches_one_more(project: Path, shot: Path) -> None:
+    (project / "logo.png").write_bytes(picture(size=(30, 20)))
+    agent = ScriptedAgent(project, [respond("ok")])
+    async with app_over(agent).run_test(size=(100, 30)) as pilot:
+        await pasted(pilot, shot)
+        await type_text(pilot, "/image logo.png")
+        await pilot.press("enter")
+        await until(pilot, lambda: len(prompt_of(pilot).written.attached) == 2)
+        assert prompt_of(pilot).text.startswith(f"{CHIP} [image logo.png 30×20 ")
+        await type_text(pilot, "or /image logo.png")
+        await pilot.press("enter")
+        await until(pilot, lambda: agent.asked and agent.asked[0].endswith("or /image logo.png"))
+        await finished(pilot)
+    assert len(agent.attached[0]) == 2
+
+
 async def test_enter_waits_for_an_image_that_is_being_read(project: Path, shot: Path) -> None:
     agent = Slow(project, [respond("ok")])
     async with app_over(agent).run_test(size=(100, 30)) as pilot:
         paste(pilot, shot)
         await type_text(pilot, "this")
         await pilot.press("enter")
-        assert (prompt_of(pilot).text, agent.asked) == ("this", [])
+        assert (prompt_of(pilot).text, agent.asked) == ("[image shot.png …] this", [])
         agent.gate.set()
-        await until(pilot, lambda: agent.asked == [f"this {CHIP}"])
+        await until(pilot, lambda: agent.asked == [f"{CHIP} this"])
         await finished(pilot)
     assert len(agent.attached[0]) == 1
 
@@ -162,10 +188,11 @@ async def test_an_image_that_arrives_after_escape_sends_nothing(project: Path, s
         await type_text(pilot, "this")
         await pilot.press("enter", "escape")
         agent.gate.set()
-        await until(pilot, lambda: CHIP in prompt_of(pilot).text)
-        assert prompt_of(pilot).text == f"{CHIP} "
+        await until(pilot, lambda: agent.contents)
         await pilot.pause()
-    assert agent.asked == []
+        assert (prompt_of(pilot).text, agent.asked) == ("", [])
+        await pilot.press("up")
+        assert prompt_of(pilot).written.full == f"{shot} this"
 
 
 async def test_a_message_whose_image_cannot_be_read_is_not_sent(project: Path, shot: Path) -> None:
@@ -177,10 +204,42 @@ async def test_a_message_whose_image_cannot_be_read_is_not_sent(project: Path, s
         await pilot.press("enter")
         agent.gate.set()
         await until(pilot, lambda: "is not an image" in complaint(pilot))
-        assert (prompt_of(pilot).text, agent.asked) == ("this", [])
+        assert (prompt_of(pilot).text, agent.asked) == (f"{shot} this", [])
+        await pilot.press("enter")
+        await until(pilot, lambda: agent.asked == [f"{shot} this"])
+        await finished(pilot)
+
+
+async def test_an_image_comes_where_it_was_pasted(project: Path, shot: Path) -> None:
+    shot.with_name("other.png").write_bytes(picture(size=(30, 20)))
+    agent = Slow(project)
+    async with app_over(agent).run_test(size=(100, 30)) as pilot:
+        paste(pilot, shot)
+        paste(pilot, shot.with_name("other.png"))
+        await type_text(pilot, "or")
+        await pilot.press("home")
+        await type_text(pilot, "see ")
+        assert prompt_of(pilot).text == "see [image shot.png …] [image other.png …] or"
+        agent.gate.set()
+        await until(pilot, lambda: "…" not in prompt_of(pilot).text)
+        await type_text(pilot, "if ")
+        assert prompt_of(pilot).text.startswith(f"see if {CHIP} [image other.png 30×20 ")
+        assert prompt_of(pilot).text.endswith("] or")
+
+
+async def test_a_removed_image_does_not_return_when_it_is_read(project: Path, shot: Path) -> None:
+    agent = Slow(project, [respond("ok")])
+    async with app_over(agent).run_test(size=(100, 30)) as pilot:
+        paste(pilot, shot)
+        await until(pilot, lambda: prompt_of(pilot).text == "[image shot.png …] ")
+        await pilot.press("backspace", "backspace")
+        await type_text(pilot, "this")
         await pilot.press("enter")
         await until(pilot, lambda: agent.asked == ["this"])
+        agent.gate.set()
+        await until(pilot, lambda: agent.contents)
         await finished(pilot)
+        assert prompt_of(pilot).text == ""
 
 
 async def test_chips_survive_the_queue_its_editing_and_an_interruption(project: Path, shot: Path) -> None:
@@ -224,6 +283,41 @@ async def test_a_message_with_images_is_not_offered_to_the_running_answer_as_tex
         assert agent.steered == ["only text"]
         await pilot.press("escape")
         await finished(pilot)
+
+
+async def test_a_mentioned_image_is_read_when_the_message_is_queued(project: Path) -> None:
+    logo = project / "logo.png"
+    logo.write_bytes(CONTENT)
+    agent = ScriptedAgent(project, [paused], [respond("ok")])
+    async with app_over(agent).run_test(size=(100, 30)) as pilot:
+        queue = main_of(pilot).bridge.queue
+        await send(pilot, "go")
+        await send(pilot, "!cat @logo.png")
+        await send(pilot, "see @logo.png")
+        await until(pilot, lambda: len(queue) == 2 and queue.messages[1].attached)
+        assert (queue.messages[0].attached, queue.messages[1].text) == ([], "see @logo.png")
+        logo.write_bytes(picture(size=(30, 20)))
+        queue.remove(0)
+        agent.gate.set()
+        await until(pilot, lambda: len(agent.attached) == 2)
+        await finished(pilot)
+    assert [each["width"] for each in agent.attached[1]] == [120]
+
+
+async def test_a_queued_message_that_becomes_a_command_keeps_its_images(project: Path, shot: Path) -> None:
+    agent = ScriptedAgent(project, [paused], [respond("ok")])
+    async with app_over(agent).run_test(size=(100, 30)) as pilot:
+        await send(pilot, "go")
+        await pasted(pilot, shot)
+        await pilot.press("enter", "up", "home")
+        await type_text(pilot, "!rm ")
+        await pilot.press("down")
+        assert main_of(pilot).bridge.queue.held is None
+        agent.gate.set()
+        await until(pilot, lambda: prompt_of(pilot).text.startswith("!rm "))
+        await finished(pilot)
+        assert len(prompt_of(pilot).written.attached) == 1
+        assert "Not run: images go with messages" in shown(conversation_of(pilot))
 
 
 async def test_a_draft_and_the_history_are_stored_with_their_images(project: Path, shot: Path) -> None:
@@ -283,13 +377,75 @@ async def test_a_mention_of_an_image_is_announced_and_a_model_that_takes_none_is
         line = pilot.app.screen.query_one(PromptLine)
         await type_text(pilot, "is @logo.png")
         await until(pilot, lambda: "logo.png goes with the message as an image" in shown(line))
-        await type_text(pilot, "x ")
+        (project / "cut.png").write_bytes(CONTENT[:-30])
+        (project / "zero.png").touch()
+        await type_text(pilot, " or @cut.png @zero.png @none.png ")
+        await until(
+            pilot, lambda: "logo.png goes with the message as an image · cut.png cannot" in line.reminder
+        )
+        assert line.reminder.endswith("it is damaged or cut off · zero.png is empty")
+        prompt_of(pilot).replace_text("no image")
         await until(pilot, lambda: not line.display)
         agent.provider.facts = ModelFacts(context_size=200_000, images=False)
         await pasted(pilot, shot)
         await until(pilot, lambda: "gpt-5.6-sol takes no images: choose another model (F2)" in shown(line))
         prompt_of(pilot).replace_text("")
         await until(pilot, lambda: not line.display)
+
+
+async def test_a_path_in_a_command_stays_a_path(project: Path, shot: Path) -> None:
+    async with app_over(ScriptedAgent(project)).run_test(size=(100, 30)) as pilot:
+        for command in ("!rm -f ", "!", "/export ", "/image "):
+            prompt_of(pilot).replace_text(command)
+            paste(pilot, shot)
+            await until(pilot, lambda command=command: prompt_of(pilot).text == f"{command}{shot}")
+        await pilot.press("enter")
+        await until(pilot, lambda: CHIP in prompt_of(pilot).text)
+
+
+async def test_the_key_pastes_text_into_a_command(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    environ = environment(tmp_path / "bin", CONTENT, **{"wl-paste": WL_PASTE})
+    monkeypatch.setenv("PATH", environ["PATH"])
+    monkeypatch.setenv("WAYLAND_DISPLAY", "wayland-0")
+    async with app_over(ScriptedAgent(project)).run_test(size=(100, 30)) as pilot:
+        await type_text(pilot, "!cat ")
+        await pilot.press("ctrl+v")
+        await until(pilot, lambda: complaint(pilot) == "Images go with messages, not with commands.")
+        pilot.app.copy_to_clipboard("copied here")
+        await pilot.press("ctrl+v")
+        await until(pilot, lambda: prompt_of(pilot).text == "!cat copied here")
+
+
+async def test_a_command_with_an_image_is_not_run(project: Path, shot: Path) -> None:
+    agent = ScriptedAgent(project, [paused], [respond("ok")])
+    async with app_over(agent).run_test(size=(100, 30)) as pilot:
+        for command in ("!rm -f ", "/export "):
+            await pasted(pilot, shot)
+            await pilot.press("home")
+            await type_text(pilot, command)
+            await pilot.press("enter")
+            await until(pilot, lambda: f"remove {CHIP}" in complaint(pilot))
+            assert prompt_of(pilot).text == f"{command}{CHIP} "
+            prompt_of(pilot).replace_text("")
+        await send(pilot, "go")
+        await pasted(pilot, shot)
+        await pilot.press("enter", "up", "home")
+        await type_text(pilot, "!")
+        await pilot.press("enter")
+        await until(pilot, lambda: f"remove {CHIP}" in complaint(pilot))
+        assert main_of(pilot).bridge.queue.messages[0].text == CHIP
+    assert agent.asked == ["go"]
+
+
+async def test_a_command_attaches_a_path_as_a_terminal_quotes_it(project: Path, shot: Path) -> None:
+    spaced = shot.rename(shot.with_name("my shot.png"))
+    async with app_over(ScriptedAgent(project)).run_test(size=(100, 30)) as pilot:
+        for path in (str(spaced).replace(" ", "\\ "), f"'{spaced}'", spaced.as_uri(), spaced):
+            await send(pilot, f"/image {path}")
+            await until(pilot, lambda: "[image my shot.png" in prompt_of(pilot).text)
+            prompt_of(pilot).replace_text("")
 
 
 async def test_a_command_from_a_file_keeps_the_images_of_its_argument(project: Path, shot: Path) -> None:
@@ -320,6 +476,16 @@ def test_a_long_name_and_one_with_control_characters_fit_into_a_chip() -> None:
     assert len(chip) < 80
     assert chip.isprintable()
     assert chip.endswith("b.png 1200×800 34.2 kB]")
+
+
+def test_a_stored_message_has_the_images_that_it_mentions() -> None:
+    names = ["a.png", "docs/my b.png", "c.png", "d.png"]
+    stored = [image(name) for name in names]
+    text = f'{image_chip(stored[0])} @"docs/my b.png", @/tmp/c.png. @a.png @d.jpg'
+    written = as_written(text, stored)
+    assert [*written.images] == [image_chip(stored[0]), '@"docs/my b.png"', "@/tmp/c.png"]
+    assert written.attached == stored[:3]
+    assert joined([written]) == written
 
 
 def test_joined_messages_keep_their_images_apart() -> None:

@@ -48,6 +48,12 @@ def test_a_directory_leads_to_what_is_in_it() -> None:
     ]
 
 
+def test_the_file_that_is_typed_out_comes_first() -> None:
+    paths = Paths(["test_calc.py", "CALC.py", "calc.py", "src/calc.py", "calc.pyi"])
+    assert paths.find("calc.py")[:2] == ["calc.py", "CALC.py"]
+    assert paths.find("src/calc.py") == ["src/calc.py"]
+
+
 def test_letters_that_no_path_has_find_nothing() -> None:
     assert PROJECT.find("zzz") == []
     assert Paths([]).find("a") == []
@@ -101,7 +107,7 @@ NAMES = st.text("abcABC/._-ßİé", min_size=1, max_size=12).map(lambda name: na
 @given(st.lists(NAMES, max_size=30), st.text("abcABC/._-ßİé", min_size=1, max_size=4))
 def test_what_is_found_has_the_letters_and_what_has_them_is_found(names: list[str], query: str) -> None:
     paths = list(dict.fromkeys(names))
-    wanted = {path for path in paths if _has(fold(query), fold(path)) and fold(path) != fold(query)}
+    wanted = {path for path in paths if _has(fold(query), fold(path))}
     assert set(Paths(paths).find(query)) == wanted
     for path in wanted:
         places = matched(query, path)
