@@ -124,6 +124,7 @@ class Agent:
         self.mode: Mode = self.settings.mode
         self.permissions: Permissions = self.settings.permissions
         self.effort: EffortChoice = self.settings.effort
+        self._dialect_given: DialectChoice | None = dialect
         self.dialect: DialectChoice | None = dialect
         """The dialect of every conversation from now on; None leaves each conversation its own."""
         self.ask = ask
@@ -240,6 +241,11 @@ class Agent:
         """
         await self._conversations.leave(self, conversation_id)
         self.ask = self.titled = self.progressed = None
+
+    def begin_choices(self) -> None:
+        """Return to the configured effort and dialect, or those given by flags, for a new conversation. The
+        mode, model and permissions remain."""
+        self.effort, self.dialect = self.settings.effort, self._dialect_given
 
     def use_configured(self, key: str) -> None:
         """Replace the mode, effort, permissions or dialect chosen since the start by the configured value."""

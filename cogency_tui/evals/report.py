@@ -7,6 +7,7 @@ from typing import Any
 from cogency_tui.evals.figures import Figures, total_of
 from cogency_tui.evals.runner import Attempt, Combination
 from cogency_tui.evals.tasks import Task
+from cogency_tui.providers.efforts import describe_effort
 from cogency_tui.safe_text import one_line
 
 WIDTH = 80
@@ -74,8 +75,13 @@ class Report:
         settings = combination.settings
         used = {each.dialect for each in self._of(combination)} - {settings.dialect}
         chosen = f" ({', '.join(sorted(used))})" if used else ""
-        effort = f", effort {settings.effort}" if settings.effort != "auto" else ""
+        word = describe_effort(settings.effort, "", refused=self._refuses_effort(combination))
+        effort = f", effort {word}" if settings.effort != "auto" else ""
         return f"{combination.name}, dialect {settings.dialect}{chosen}{effort}, mode {settings.mode}"
+
+    def _refuses_effort(self, combination: Combination) -> bool:
+        """Return whether the model refused the effort in an attempt, and used its own default."""
+        return any(each.effort_refused for each in self._of(combination))
 
     def _table(self, combinations: Sequence[Combination]) -> Iterator[str]:
         yield _row("task", [each.letter for each in combinations])
@@ -111,6 +117,7 @@ class Report:
         return {
             "id": combination.letter,
             **_choices(combination),
+            "effort_refused": self._refuses_effort(combination),
             "attempts": len(attempts),
             "successes": sum(not each.failure for each in attempts),
             **asdict(total_of([each.figures for each in attempts])),
@@ -125,6 +132,7 @@ class Report:
             "success": not attempt.failure,
             "failure": attempt.failure,
             "dialect": attempt.dialect,
+            "effort_refused": attempt.effort_refused,
             **asdict(attempt.figures),
             "slips": list(attempt.slips),
             "answer": attempt.answer,

@@ -124,7 +124,8 @@ def plan(tasks: Sequence[Task], combinations: Sequence[Combination], times: int)
 @dataclass(frozen=True, slots=True)
 class Attempt:
     """An attempt that has ended. `failure` states why it failed, and is empty if it succeeded; `dialect` is
-    the one that the model wrote, `slips` are what it was sent about malformed calls.
+    the one that the model wrote, `slips` are what it was sent about malformed calls. `effort_refused`: the
+    model refused the effort, and used its own default.
     """
 
     planned: Planned
@@ -133,6 +134,7 @@ class Attempt:
     dialect: str
     answer: str = ""
     slips: Sequence[str] = ()
+    effort_refused: bool = False
 
 
 class Evaluation:
@@ -191,6 +193,7 @@ class _Turn:
         self._directory = directory
         self._limit = limit
         self._dialect: str = planned.combination.settings.dialect
+        self._effort_refused = False
         self._events: list[Event] = []
         self._seconds = 0.0
         self._late = False
@@ -221,6 +224,7 @@ class _Turn:
             finally:
                 timer.cancel()
                 self._seconds = time.monotonic() - started
+                self._effort_refused = agent.refuses(agent.effort)
         self.failure = f"stopped after {self._limit:g} s" if self._late else failure_in(self._events)
 
     async def _read(self, agent: Agent, conversation: str) -> None:
@@ -244,7 +248,7 @@ class _Turn:
         """The attempt, which has failed for this reason unless it is empty."""
         figures = figures_of(self._events, self._seconds)
         answer, slips = answer_in(self._events), malformed_in(self._events)
-        return Attempt(self._planned, failure, figures, self._dialect, answer, slips)
+        return Attempt(self._planned, failure, figures, self._dialect, answer, slips, self._effort_refused)
 
     def _stop_late(self) -> None:
         self._late = True

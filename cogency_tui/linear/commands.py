@@ -80,6 +80,7 @@ def _effort_in_force(agent: "Agent") -> str:
 
 async def _new(session: "LinearSession", _argument: str) -> None:
     session.begin(None)
+    session.agent.begin_choices()
     print_text("New conversation.")
 
 

@@ -65,7 +65,8 @@ class Bridge:
             super().__init__()
 
     class Returned(Message):
-        """A message could not be sent: it returns to the user, and those that waited behind it."""
+        """The last turn failed: the messages that could not be sent return to the user, and those that wait,
+        which `take_unsent` gives."""
 
         def __init__(self, messages: list[Written]) -> None:
             self.messages = messages
@@ -111,6 +112,10 @@ class Bridge:
         """True if the last turn has begun: if it failed or was interrupted, it can be continued."""
         self._steered = False
         """True if the running turn ends at a step for the first message of the queue."""
+        self._failed = False
+        """True if an error was the last event of the turn, its end aside."""
+        self._stopped = False
+        """True while messages wait that a failed turn returns to the user: none is sent."""
         self._screen = screen
         self._turns_shown = turns_shown
         self._compaction: asyncio.Task[CompactionFigures] | None = None
@@ -167,6 +172,12 @@ class Bridge:
         elif self.conversation_id is not None:
             # Without an id, the agent would interrupt all conversations.
             self.agent.interrupt(self.conversation_id)
+        return unsent
+
+    def take_unsent(self) -> list[Written]:
+        """Remove and return the messages that wait behind a failed turn."""
+        unsent = self.queue.clear()
+        self._stopped = False
         return unsent
 
     def drawn(self) -> None:
@@ -253,11 +264,14 @@ class Bridge:
         await self.agent.leave(self.conversation_id)
 
     def _deliver(self, events: "list[Event]") -> None:
+        for event in events:
+            if event["type"] != "end":
+                self._failed = event["type"] == "error" and not event["payload"].get("notice")
         self._screen.post_message(self.Arrived(events))
 
     def _start(self, message: Written | None, *, queued: bool = False) -> None:
         self.started = time()
-        self._steered = False
+        self._steered = self._failed = False
         self.queue.in_turn = message is None or not is_own_command(message.full)
         self._screen.run_worker(partial(self._turn, message, queued=queued), group="turn")
 
@@ -277,7 +291,7 @@ class Bridge:
         self._read_mentions()
         if self.queue.in_turn and self.queue.steers and self.conversation_id is not None:
             self._steer(self.conversation_id, self.queue.messages[0])
-        if not self.working and (message := self.queue.take()):
+        if not (self.working or self._stopped) and (message := self.queue.take()):
             # The message was being edited when its turn came.
             self.send(message)
 
@@ -328,7 +342,7 @@ class Bridge:
                 self.retryable = False
                 # A conversation of which nothing is stored was never begun.
                 self.conversation_id = before
-                self._screen.post_message(self.Returned([message, *self.queue.clear()]))
+                self._return([message])
         except asyncio.CancelledError:
             self._closing = True
             raise
@@ -404,11 +418,17 @@ class Bridge:
         self._pacer.flush()
         self.started, self.queue.in_turn = None, False
         waited = bool(self.queue)
-        if not self._closing:
+        if self._failed and waited and not self._stopped:
+            self._return([])
+        if not (self._closing or self._stopped):
             self._send_next()
         if waited:
             self._screen.post_message(self.QueueChanged())
         self._screen.post_message(self.TurnChanged())
+
+    def _return(self, messages: list[Written]) -> None:
+        self._stopped = True
+        self._screen.post_message(self.Returned(messages))
 
     def _send_next(self) -> None:
         """Send the first message that waits. A turn that ended for one that has changed since goes on."""

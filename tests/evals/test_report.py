@@ -55,6 +55,15 @@ def test_an_effort_is_named_where_one_is_set() -> None:
     assert report.as_json()["combinations"][0]["effort"] == "low"
 
 
+def test_an_effort_that_was_refused_is_marked() -> None:
+    only = Combination("A", Settings(provider="openai", dialect="action", effort="max"), "a-model")
+    report = Report(SOME, [only], 2)
+    report.attempts += [attempt(SOME[0], only), replace(attempt(SOME[0], only), effort_refused=True)]
+    assert next(report.lines()) == "A  openai/a-model, dialect action, effort max (refused), mode auto"
+    assert report.as_json()["combinations"][0]["effort_refused"] is True
+    assert [each["effort_refused"] for each in report.as_json()["attempts"]] == [False, True]
+
+
 def test_the_dialect_that_a_model_wrote_is_named_where_the_setting_does_not_name_it() -> None:
     [only] = combinations(1)
     report = Report(SOME, [only], 1)

@@ -50,10 +50,14 @@ def mine(configure: Configure) -> Callable[[ChatPeer], int]:
 
 
 async def attempts(
-    *tasks: str, models: Sequence[str] = ("mine",), dialects: Sequence[str] = (), limit: float = 60.0
+    *tasks: str,
+    models: Sequence[str] = ("mine",),
+    dialects: Sequence[str] = (),
+    efforts: Sequence[str] = (),
+    limit: float = 60.0,
 ) -> list[Attempt]:
     ended: list[Attempt] = []
-    combinations = combine(models, dialects, None, None)
+    combinations = combine(models, dialects, None, None, efforts)
     await Evaluation(limit, ended.append).run(plan([TASKS[name] for name in tasks], combinations, 1), 2)
     return ended
 
@@ -67,6 +71,14 @@ async def test_the_offline_model_does_plain_tasks(configure: Configure, dialect:
         assert attempt.dialect == dialect
         assert attempt.figures.malformed == 0
         assert attempt.figures.estimated
+
+
+async def test_an_effort_that_the_model_refuses_is_noted(mine: Callable[[ChatPeer], int]) -> None:
+    async with ChatPeer(["Done."] * 2, refuses=["reasoning_effort"]) as peer:
+        mine(peer)
+        ended = await attempts("locate", efforts=["max", "auto"])
+    refused = {each.planned.combination.settings.effort: each.effort_refused for each in ended}
+    assert refused == {"max": True, "auto": False}
 
 
 def batch(*calls: tuple[str, dict[str, str]]) -> str:

@@ -51,6 +51,13 @@ def test_the_effort_comes_back_with_the_conversation(project: Path) -> None:
     assert "Reasoning effort: auto." in piped(project, "/effort\n").stdout
 
 
+def test_a_new_conversation_has_the_configured_effort_and_dialect(project: Path) -> None:
+    said = piped(project, "/effort low\n/dialect action\n/new\n/effort\n/dialect\n").stdout
+    _before, after = said.split("New conversation.")
+    assert "Reasoning effort: auto." in after
+    assert "Dialect: auto." in after
+
+
 def test_the_status_names_effort_and_dialect(project: Path) -> None:
     said = piped(project, "/effort low\n/dialect native\n/status\n").stdout.splitlines()
     assert "Reasoning effort low. Dialect xml (offline cannot be sent tools here)." in said

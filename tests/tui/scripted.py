@@ -355,6 +355,9 @@ class ScriptedAgent:
     def refuses(self, effort: EffortChoice) -> bool:
         return False
 
+    def begin_choices(self) -> None:
+        pass
+
     async def resume_choices(self, conversation_id: str) -> str:
         return ""
 

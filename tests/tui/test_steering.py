@@ -11,13 +11,24 @@ from textual.pilot import Pilot
 
 from cogency_tui.agent.agent import Agent
 from cogency_tui.config.schema import Settings
+from cogency_tui.errors import NetworkError
 from cogency_tui.protocol.events import Event
 from cogency_tui.tools.function import reads
 from cogency_tui.tui.kit.footer import Footer
 from cogency_tui.tui.message_queue import MessageQueue
 from cogency_tui.tui.transcript.units import TurnEnd, UserMessage
 from tests.peers.scripted import ScriptedProvider
-from tests.tui.driving import app_over, conversation_of, finished, main_of, prompt_of, send, shown, until
+from tests.tui.driving import (
+    app_over,
+    conversation_of,
+    finished,
+    main_of,
+    prompt_of,
+    seen,
+    send,
+    shown,
+    until,
+)
 from tests.tui.test_message_queue import queue_of, rows_of
 
 STEP = '<execute>[{"name": "wait", "args": {}}]</execute>'
@@ -26,7 +37,7 @@ STEP = '<execute>[{"name": "wait", "args": {}}]</execute>'
 class Work:
     """An agent whose model calls a tool that waits until `go_on` is set, once a step, then says `Done.`"""
 
-    def __init__(self, project: Path, *replies: Any) -> None:
+    def __init__(self, project: Path, *replies: Any, max_iterations: int | None = None) -> None:
         self.provider = ScriptedProvider(*(replies or (STEP, STEP, "Done.", "Done.")))
         self.go_on = asyncio.Event()
         self.steps = 0
@@ -48,6 +59,7 @@ class Work:
             mode="replay",
             permissions="auto",
             settings=settings,
+            max_iterations=max_iterations,
         )
 
     @property
@@ -68,7 +80,7 @@ def _in_brief(event: Event) -> str:
 @asynccontextmanager
 async def working(work: Work, *messages: str) -> AsyncGenerator[Pilot[int]]:
     """An app whose agent runs its first step, while `messages` wait."""
-    async with app_over(work.agent).run_test(size=(100, 30)) as pilot:
+    async with app_over(work.agent).run_test(size=(100, 30), notifications=True) as pilot:
         await send(pilot, "go")
         await until(pilot, lambda: work.steps)
         for message in messages:
@@ -160,6 +172,30 @@ async def test_escape_gives_back_what_has_not_gone(project: Path) -> None:
         assert prompt_of(pilot).text == "one"
         assert await work.stored(pilot) == ["go", "call", "result"]
         assert len(work.provider.sent) == 1
+
+
+async def test_a_turn_that_fails_gives_back_what_has_not_gone(project: Path) -> None:
+    work = Work(project, STEP, NetworkError("Nothing is listening."), "Never asked.")
+    async with working(work, "!touch ran", "one", "two") as pilot:
+        await pilot.press("up", "exclamation_mark")
+        work.go_on.set()
+        await until(pilot, lambda: prompt_of(pilot).text == "one\n\ntwo!" and not rows_of(pilot))
+        await finished(pilot)
+        assert (await work.stored(pilot)) == ["go", "call", "result", "error"]
+        assert len(work.provider.sent) == 2
+        assert not (project / "ran").exists()
+        await until(pilot, lambda: "clear the prompt" in seen(pilot))
+        await pilot.press("ctrl+c", *["up"] * 4)
+        assert prompt_of(pilot).text == "!touch ran"
+
+
+async def test_a_turn_that_is_stopped_at_its_last_step_gives_back_what_waits(project: Path) -> None:
+    work = Work(project, STEP, STEP, "Never asked.", max_iterations=2)
+    async with working(work, "!touch ran") as pilot:
+        work.go_on.set()
+        await until(pilot, lambda: prompt_of(pilot).text == "!touch ran")
+        await finished(pilot)
+        assert not (project / "ran").exists()
 
 
 @pytest.mark.parametrize("key", ["alt+x", "enter"])

@@ -278,6 +278,7 @@ class ConversationCommands(FeatureCommands):
         app_of(self._screen).clear_notifications()
         before = self._bridge.conversation_id
         self._bridge.begin()
+        self._bridge.agent.begin_choices()
         self._switched(before)
         self._display.show(Transcript(), Measure())
         self._focus_prompt()

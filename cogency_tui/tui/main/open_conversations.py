@@ -99,12 +99,14 @@ class OpenConversations:
         return next((each for each in self.screens if each.bridge.conversation_id == conversation_id), None)
 
     def begin(self, agent: "Agent", then: Shown | None = None) -> None:
-        """Begin a conversation on another screen, by the choices of `agent`."""
-        self._add(agent, None, then)
+        """Begin a conversation on another screen, by the choices of `agent` but for effort and dialect."""
+        beside = agent.beside()
+        beside.begin_choices()
+        self._add(beside, None, then)
 
     def open(self, agent: "Agent", conversation_id: str, then: Shown | None = None) -> None:
         """Open a past conversation on another screen, by the choices of `agent`."""
-        self._add(agent, conversation_id, then)
+        self._add(agent.beside(), conversation_id, then)
 
     def go_to(self, screen: "MainScreen") -> None:
         """Show the conversation of `screen`, as it was left but for the focus."""
@@ -212,7 +214,7 @@ class OpenConversations:
 
     def _add(self, agent: "Agent", conversation_id: str | None, then: Shown | None) -> None:
         mode = f"conversation-{self._count}"
-        screen = self._make(agent.beside(), conversation_id=conversation_id, then=then, number=self._count)
+        screen = self._make(agent, conversation_id=conversation_id, then=then, number=self._count)
         self._count += 1
         self._screens[mode] = screen
         self._note_styles(screen)

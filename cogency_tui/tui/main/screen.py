@@ -678,7 +678,8 @@ class MainScreen(PartialScreen[None]):
         return super().check_action(action, parameters)
 
     def on_bridge_returned(self, event: Bridge.Returned) -> None:
-        self._features.drafts.restore_unsent(event.messages)
+        self.query_one(Prompt).end_edit()
+        self._features.drafts.restore_unsent([*event.messages, *self.bridge.take_unsent()])
 
     def on_bridge_queue_changed(self) -> None:
         self.query_one(PromptBox).show_queue()

@@ -77,7 +77,7 @@ class MainDisplay(Display):
     def take(self, arrived: list[Event]) -> None:
         self.touch(self.transcript.feed(arrived))
         is_changed = self._screen.query_one(StatusBar).status.allows_edits != self._bridge.allows_edits
-        if is_changed or any(event["type"] in ("metric", "user") for event in arrived):
+        if is_changed or any(event["type"] in ("error", "metric", "user") for event in arrived):
             self.show_state()
 
     def measure(self, total: Measure, context: int) -> None:

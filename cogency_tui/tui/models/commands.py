@@ -37,14 +37,14 @@ _MODES_SHOWN: dict[Mode, str] = {"auto": "automatic", "resume": "resume", "repla
 """The modes in words: `auto` alone is a permission mode."""
 
 
-def _shown(agent: "Agent") -> str:
+def _effort_notice(agent: "Agent") -> str:
     effort, provider = agent.effort, agent.provider
-    if effort == "auto":
-        return "the model's default"
     if agent.refuses(effort):
-        return f"{effort} (refused: {provider.model} uses its own default)"
-    instead = substitute(provider.facts.efforts, effort)
-    return f"{effort} ({provider.model} gets {instead})" if instead else effort
+        return f"Reasoning effort: {effort}. {provider.model} refused it before, and uses its own default."
+    instead = "" if effort == "auto" else substitute(provider.facts.efforts, effort)
+    word = "the model's default" if effort == "auto" else effort
+    given = f" ({provider.model} gets {instead})" if instead else ""
+    return f"Reasoning effort: {word}{given}. Takes effect at the next step."
 
 
 class ModelCommands(FeatureCommands):
@@ -121,7 +121,7 @@ class ModelCommands(FeatureCommands):
             self._apply()
             used = dialect_for(agent.dialect, agent.provider)
             why = f" ({reason_for(agent.dialect, agent.provider)})" if used != agent.dialect else ""
-            self.say(f"Dialect: {used}{why}. Takes effect with the next step.")
+            self.say(f"Dialect: {used}{why}. Takes effect at the next step.")
 
     def set_effort(self, effort: str) -> None:
         """Switch to this effort from the next step on, or to one that the user chooses from a list."""
@@ -133,7 +133,7 @@ class ModelCommands(FeatureCommands):
         if chosen:
             agent.effort = chosen[0]
             self._apply()
-            self.say(f"Reasoning effort: {_shown(agent)}. Takes effect with the next step.")
+            self.say(_effort_notice(agent))
 
     def _cycle_effort(self) -> str:
         """Switch to the next effort, the model's default after the highest one; return it as it is shown."""

@@ -98,7 +98,8 @@ class PromptCommands(FeatureCommands):
     def restore_unsent(self, unsent: list[Written]) -> None:
         """Put unsent messages before the draft in the prompt."""
         if commands := self._prompt.restore_unsent(unsent):
-            self.say(f"{plural(len(commands), 'command')} not run; press Up for the history.")
+            way = "clear the prompt, then press Up" if self._prompt.text.strip() else "press Up"
+            self.say(f"{plural(len(commands), 'command')} not run, but in the history: {way}.")
 
     def send(self, written: Written) -> None:
         """Send a message to the agent."""

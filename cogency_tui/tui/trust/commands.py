@@ -117,7 +117,7 @@ class TrustCommands(FeatureCommands):
                 self.say(".cogency/ stays inactive; you will not be asked again (/trust to review).")
             else:
                 await asyncio.to_thread(project.withdraw)
-                self.say("Trust revoked. Takes effect with the next message.")
+                self.say("Trust revoked. Takes effect at the next message.")
                 self._dismissed = (await asyncio.to_thread(project.survey)).digest
         except CogencyError as exc:
             self.complain(exc)

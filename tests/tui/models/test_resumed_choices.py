@@ -4,6 +4,8 @@ from pathlib import Path
 
 from cogency_tui.agent.agent import Agent
 from cogency_tui.config.schema import ProviderSettings, Settings
+from tests.peers.chat import ChatPeer
+from tests.peers.server import Fault
 from tests.tui.driving import app_over, at_work, finished, main_of, send, shown, status_of, told, until
 
 WIDE = (160, 30)
@@ -29,10 +31,31 @@ async def test_what_was_chosen_last_is_in_the_status_bar_after_a_restart(project
         await until(pilot, lambda: "effort high" in shown(status_of(pilot)))
         assert "action" in shown(status_of(pilot))
         await pilot.press("ctrl+n")
+        await until(pilot, lambda: main_of(pilot).bridge.conversation_id is None)
+        assert not {"effort", "action"} & set(shown(status_of(pilot)).split()), "a new one has the configured"
         await send(pilot, "hi")
         await finished(pilot)
-        assert "effort high" in shown(status_of(pilot)), "a new conversation begins by the same choices"
+        assert not {"effort", "action"} & set(shown(status_of(pilot)).split())
     await agent.close()
+
+
+async def test_a_conversation_beside_one_that_works_begins_by_the_configured_effort(project: Path) -> None:
+    async with ChatPeer(["Hi."], always=Fault(hang="within", after=1)) as peer:
+        providers = {"mine": ProviderSettings(peer.base_url, "house")}
+        settings = Settings(provider="mine", providers=providers, titles=False, footer=False, effort="low")
+        agent = Agent(project=project, data=project.parent / "data", settings=settings, dialect="xml")
+        async with at_work(agent, WIDE) as pilot:
+            await send(pilot, "/effort high")
+            await send(pilot, "/dialect action")
+            await send(pilot, "hi")
+            await until(pilot, lambda: peer.exchanges)
+            first = main_of(pilot)
+            await pilot.press("ctrl+n")
+            await until(pilot, lambda: main_of(pilot) is not first)
+            await until(pilot, lambda: "effort low" in shown(status_of(pilot)))
+            now = main_of(pilot).bridge.agent
+            assert (now.dialect, now.provider.model) == ("xml", "house")
+            assert (first.bridge.agent.effort, first.bridge.agent.dialect) == ("high", "action")
 
 
 async def test_an_effort_of_auto_is_shown_where_the_configuration_has_another(project: Path) -> None:
