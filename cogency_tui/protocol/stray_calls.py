@@ -158,6 +158,7 @@ def _turns_to_user(before: str) -> bool:
 def _announces_step(line: str, *, planned: bool) -> bool:
     """Return whether a line ends with sentences that each announce a step, and has no other that does: after
     a plan, one that is taken at once."""
+    line = _CODE_SPAN.sub("`code`", line)
     if _ELSE.search(line):
         return False
     sentences = _SENTENCE_END.split(line)
@@ -449,6 +450,7 @@ _STEP = re.compile(
     re.IGNORECASE,
 )
 """The beginning of a sentence in which the model announces that it acts at once."""
+_CODE_SPAN = re.compile(r"`(?!\w+`)[^`]+`")
 _CLAUSE_START = re.compile(r"(?:,|\s[–—-])\s+(?:(?:and|but|so)\s+){0,2}|—", re.IGNORECASE)
 _CONDITION = re.compile(
     r"\W*(?:if|unless|when(?:ever)?|in\s+case|once|until|as\s+soon\s+as|after\s+(?!that\b|this\b))\b",
