@@ -140,7 +140,9 @@ def _is_step_announced(answer: str) -> bool:
     """Return whether an answer is short, and the last sentence of its last line announces a step."""
     before, _, line = answer.rpartition("\n")
     named = _NEXT_STEP if not before else _FIRST_STEP
-    if named.match(line) and len(line) <= _LONGEST_ANNOUNCEMENT and not _ELSE.search(line):
+    if len(line) > _LONGEST_ANNOUNCEMENT:
+        return False
+    if named.match(line) and not _ELSE.search(line):
         return True
     if _turns_to_user(before.rstrip()) or _LISTED.match(line):
         return False
@@ -156,7 +158,8 @@ def _turns_to_user(before: str) -> bool:
 def _announces_step(line: str, *, planned: bool) -> bool:
     """Return whether a line ends with sentences that each announce a step, and has no other that does: after
     a plan, one that is taken at once."""
-    if len(line) > _LONGEST_ANNOUNCEMENT or _ELSE.search(line):
+    line = _CODE_SPAN.sub("`code`", line)
+    if _ELSE.search(line):
         return False
     sentences = _SENTENCE_END.split(line)
     steps = [_is_step(each) for each in sentences]
@@ -164,9 +167,10 @@ def _announces_step(line: str, *, planned: bool) -> bool:
 
 
 def _is_step(sentence: str) -> bool:
-    so = _SO.search(sentence)
-    steps = _STEP.match(sentence) or (so and _STEP.match(sentence, so.end()))
-    return steps is not None and not _LATER.search(sentence)
+    if _LATER.search(sentence) or _CONDITION.match(sentence):
+        return False
+    starts = [0, *(clause.end() for clause in _CLAUSE_START.finditer(sentence))]
+    return any(_STEP.match(sentence, start) for start in starts)
 
 
 # Syntaxes
@@ -386,6 +390,8 @@ _ELSE = re.compile(
 
 _PROMISE = re.compile(
     r"[*_\s]*(?:(?:OK(?:ay)?|and|so|then|next|now|first|afterwards|after\s+(?:that|this))[,:]?\s+){0,3}"
+    r"(?:(?:once|when|after)\s+(?:this|that|it|the\s+\w+)\s+(?:completes|finishes|ends|is\s+(?:done|complete|finished)"
+    r"|has\s+(?:run|finished|completed)),?\s+)?"
     rf"(?:(?:I['’]ll|I\s+(?:will|can)|we(?:['’]ll|\s+(?:will|can)))\s+(?:{_ADVERB}\s+){{0,2}}"
     r"(?!not\b|be\b|gladly|happily|make\b|explain|show|describe|keep|remember|use\b|leave|help|let\b|stop)\w+"
     r"|(?:this|that|it|the\s+(?:call|command|search|tool|result|output|block))\s+(?:will|should)\s+"
@@ -398,6 +404,7 @@ _AWAITING = re.compile(
     r"[*_(\s]*(?:(?:please\s+)?(?:let\s+me\s+know|tell\s+me|reply|respond)\s+)?(?:once|when|as\s+soon\s+as)\s+"
     r"(?:you\s+(?:have|get|receive|see)|you['’]ve\s+(?:got|received|run))\s+(?:(?:the|its|this|that)\s+)?"
     r"(?:tool\s+|search\s+)?(?:results?|outputs?|contents?|response)\b"
+    r"|[*_(\s]*(?:please\s+(?:run|execute)\s+(?:this|that|it|the\s+(?:call|command|tool))|(?:now\s+)?I\s+wait\s+for\s+(?:the|its))\b"
     r"|[*_(\s]*(?:please\s+)?(?:provide|send|return|give\s+me|share|show\s+me)\s+(?:me\s+)?(?:the|its)\s+"
     r"(?:tool\s+)?(?:results?|outputs?|response)\b",
     re.IGNORECASE,
@@ -413,15 +420,17 @@ _PRESENTING = re.compile(
 )
 """Words of an introduction to an example of a call."""
 
-_SENTENCE_END = re.compile(r"(?<=[.!…])\s+")
+_SENTENCE_END = re.compile(r"(?<=[.!…;])\s+")
 _ACT = (
     r"(?:re-?read|read|run|execute|check(?!\s+in\b)|inspect|examine|open|search|find(?!\s+out\b)|list|view|fetch|load"
-    r"|look(?!\s+forward)|review|verify|test|analy[sz]e|explore|scan|trace|grep|investigate|debug|identify|locate"
-    r"|figure\s+out|edit|fix|apply|update|add|remove|delete|replace|rename|move|implement|install|build|compile"
-    r"|create|write|change|(?:start|begin)\s+(?:by|with)|(?:take|have)\s+a\s+(?:\w+\s+)?look"
-    r"|re-?run|re-?start|retry|launch|try\s+(?:again|another|a\s+different|once\s+more)|start\s+the\s+\w+"
+    r"|look(?!\s+forward)|review|verify|test|analy[sz]e|explore|scan|trace|grep|dig|count(?!\s+on\b)|investigate|debug|identify|locate"
+    r"|figure\s+out|edit|fix|apply|update|add(?!\s+that\b|:)|remove|delete|replace|rename|move|implement|install|build|compile"
+    r"|create|write(?!\s+in\b)|change|(?:start|begin)\s+(?:by|with)|get\s+started|(?:take|have)\s+a\s+(?:\w+\s+)?look"
+    r"|re-?run|re-?start|retry|launch|try\s+(?:again|another|a\s+different|once\s+more|with)|start\s+the\s+\w+"
     r"|see\s+(?:what|whether|if|how|which|where)(?!\s+you)|understand\s+the|get\s+(?:a|the)\s+\w+|correct\s+(?:the|that|it)"
-    r"|proceed\s+(?:to|with)|continue\s+(?:by|to|with\s+the)|(?:use|call)\s+(?:the\s+)?[`\w]+\s+tool"
+    r"|proceed\s+(?:to|with)|continue\s+(?:by|to|with\s+the)|(?:use|call)\s+(?:the\s+)?[`\w]+\s+(?:tool|function)"
+    r"|make\s+(?:the|this|that|these)\s+(?:\w+\s+)?(?:changes?|edits?|fix(?:es)?)|do\s+(?:that|this|it|so)\s+now"
+    r"|call\s+`?(?:read|find|list|edit|write|shell|bash|grep)`?"
     r"|use\s+`?(?:shell|bash|grep|find|read|git)`?\s+to)\b"
 )
 _ACTING = (
@@ -435,12 +444,18 @@ _STEP = re.compile(
     r"(?:(?:I['’]ll|I\s+will|I(?:['’]m|\s+am)\s+(?:now\s+)?going\s+to|let\s+me|let['’]s)\s+"
     rf"(?:(?:then|now|also|just|first|next|quickly|go\s+ahead\s+and|need\s+to)\s+){{0,2}}{_ACT}"
     rf"|I\s+(?:(?:now|first|also)\s+)?(?:need\s+to|have\s+to|must)\s+(?:(?:now|also|just|first)\s+)?{_ACT}"
+    rf"|I\s+should\s+{_ACT}[^.!?]*\b(?:first|now)\b"
     rf"|(?:I['’]m|I\s+am)\s+now\s+{_ACTING}|(?<=now\s)(?:I['’]m|I\s+am)\s+{_ACTING}"
     rf"|(?:I['’]m\s+|I\s+am\s+)?(?:now\s+)?{_ACTING}[^!?]*?\s*(?:\bnow[.!]?|\.\.\.|…)[*_]*\s*\Z)",
     re.IGNORECASE,
 )
 """The beginning of a sentence in which the model announces that it acts at once."""
-_SO = re.compile(r"(?:,|\s[–—-])\s+(?:and\s+)?so\s+", re.IGNORECASE)
+_CODE_SPAN = re.compile(r"`(?!\w+`)[^`]+`")
+_CLAUSE_START = re.compile(r"(?:,|\s[–—-])\s+(?:(?:and|but|so)\s+){0,2}|—", re.IGNORECASE)
+_CONDITION = re.compile(
+    r"\W*(?:if|unless|when(?:ever)?|in\s+case|once|until|as\s+soon\s+as|after\s+(?!that\b|this\b))\b",
+    re.IGNORECASE,
+)
 _NAMED = rf"[*_]*\s*[:–—-][*_\s]*(?:I['’]ll\s+|let\s+me\s+)?{_ACT}"
 _NEXT_STEP = re.compile(
     rf"[*_#>\s]*(?:(?:next|first)(?:\s+(?:step|action))?|step\s+\d+|action){_NAMED}", re.IGNORECASE
@@ -449,9 +464,9 @@ _NEXT_STEP = re.compile(
 _FIRST_STEP = re.compile(rf"[*_#>\s]*(?:first\s+step|step\s+1){_NAMED}", re.IGNORECASE)
 """The beginning of a last line that is the first of several steps."""
 _LATER = re.compile(
-    r"\b(?:each|every|always|never|whenever|in\s+(?:the\s+)?future|in\s+your|with\s+you|to\s+you|next\s+time"
+    r"\b(?:each(?!\s+of\b)|every|always|never|whenever|in\s+(?:the\s+)?future|in\s+your|with\s+you|to\s+you|next\s+time"
     r"|(?:next|following|later)\s+(?:step|turn|message|answer|release|version|session)s?|going\s+forward|later|tomorrow"
-    r"|would|could|but|from\s+you|cannot|can['’]t|forward)\b|[:;]",
+    r"|would|could|but(?!\s+(?:first|let|I['’]ll)\b)|from\s+you|cannot|can['’]t|forward)\b|[:;]",
     re.IGNORECASE,
 )
 """Words of a promise, or of what is not due now."""

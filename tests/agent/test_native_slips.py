@@ -235,3 +235,23 @@ async def test_a_thought_that_is_left_open_does_not_end_the_turn(
 async def test_a_tool_that_is_called_as_code_does_not_end_the_turn(stage: Stage) -> None:
     played = await stage.play('I\'ll check.\n\n```python\nfind(content="line 7")\n```')
     assert "as code in a Markdown fence, which nothing runs" in played.reported
+
+
+@pytest.mark.parametrize(
+    ("answer", "says"),
+    [
+        ("The width is wrong.\n\nNow let me fix it.", "announces a step"),
+        ("Let me read it.\n\n<think>Now I have to call read.</think>", "announces a step"),
+        (f"{LEAKED}\n\nThis will show the files.", "a <tool_call> block"),
+    ],
+)
+async def test_a_step_that_is_only_announced_does_not_end_the_turn(
+    stage: Stage, answer: str, says: str
+) -> None:
+    assert says in (await stage.play(answer)).reported
+
+
+async def test_the_warning_before_the_end_of_the_turn_names_calls_where_there_were_some(stage: Stage) -> None:
+    malformed = Answer("", Call("call_1", "read", '{"file": "ten.txt"'))
+    played = await stage.play(malformed, malformed)
+    assert "the calls of the next answer all fail in this way" in str(played.requests[2])

@@ -71,7 +71,7 @@ async def test_an_outcome_marked_failed_keeps_its_content() -> None:
         (7, {"label": "a"}, 'no tool "unknown"'),
         ("step", {}, '"label" is missing'),
         ("step", {"label": "a", "colour": "red"}, 'unknown argument "colour"'),
-        ("step", {"label": 3}, '"label" must be a string'),
+        ("step", {"label": [1]}, '"label" must be a string'),
         ("step", None, "must be an object"),
         ("step", ["a"], "must be an object"),
     ],
