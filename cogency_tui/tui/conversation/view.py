@@ -13,14 +13,16 @@ from textual.selection import Selection
 from cogency_tui.protocol.image import Image
 from cogency_tui.tui.conversation.welcome import PICK
 from cogency_tui.tui.kit.bar import ButtonBar
+from cogency_tui.tui.kit.footer import Hints
 from cogency_tui.tui.kit.lines import Line
 from cogency_tui.tui.kit.typed_app import app_of
+from cogency_tui.tui.paste_chips import image_chips
 from cogency_tui.tui.transcript.call_unit import CallUnit
 from cogency_tui.tui.transcript.cursor import BlockCursor, BlockPlace
 from cogency_tui.tui.transcript.document import LinePosition
 from cogency_tui.tui.transcript.find import Find
 from cogency_tui.tui.transcript.keyboard_selection import LineSelection
-from cogency_tui.tui.transcript.messages_and_notices import REVIEW
+from cogency_tui.tui.transcript.messages_and_notices import IMAGE, REVIEW
 from cogency_tui.tui.transcript.pin_marks import PinMarks
 from cogency_tui.tui.transcript.unit_text import answers_of_turn, code_in, links_in, outcome_of, text_of
 from cogency_tui.tui.transcript.units import (
@@ -243,6 +245,10 @@ class Conversation(TranscriptView):
             return
         place = self.document.place(y)
         self.cursor.put(BlockPlace(place.unit, place.block))
+        if (image := image_chips(self._images()).get(event.style.meta.get(IMAGE, ""))) is not None:
+            self.post_message(self.ImagesRequested([image]))
+            self._follow_cursor()
+            return
         if (call := event.style.meta.get(REVIEW)) is not None:
             self.post_message(self.ReviewRequested(call))
         elif self.document.is_expandable(place.unit) and (
@@ -403,7 +409,14 @@ class Conversation(TranscriptView):
         else:
             self.find.end()
 
+    def key_hints(self) -> Hints:
+        """The visible keys, after the one for the images of a block that has some."""
+        shown = [each.action for each in self.BINDINGS if isinstance(each, Binding) and each.show]
+        return Hints(["links", *shown] if self._images() else shown)
+
     def key_label(self, action: str) -> str:
+        if action == "links":
+            return "image" if self._images() else ""
         cursor = self.cursor.place
         is_open = action == "expand" and cursor is not None and self.document.is_open(*cursor)
         return "collapse" if is_open else ""
@@ -463,6 +476,7 @@ class Conversation(TranscriptView):
             place and self.document.is_open(*place),
             _offers_retry(unit),
             _is_delegated(unit),
+            bool(self._images()),
         )
         if offered != self._offered:
             self._offered = offered

@@ -9,7 +9,7 @@ from contextlib import suppress
 from functools import partial
 from mimetypes import guess_extension
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from textual.screen import Screen
 
@@ -23,6 +23,9 @@ from cogency_tui.tui.prompt.prompt import Prompt
 from cogency_tui.tui.prompt.prompt_and_queue import PromptBox
 from cogency_tui.workspace.images import LARGEST_FILE, require_sendable
 from cogency_tui.workspace.paths import Location, Workspace
+
+if TYPE_CHECKING:
+    from cogency_tui.agent.agent import Agent
 
 CLIPBOARD_NAME = "clipboard.png"
 
@@ -115,26 +118,31 @@ class ImageCommands(FeatureCommands):
 
     def view(self, images: Sequence[Image]) -> None:
         """Show images."""
-        from cogency_tui.tui.images.viewer import ImageViewer
-        from cogency_tui.tui.terminal.link_opener import opener
+        view_images(self._screen, self._bridge.agent, images)
 
-        can_open = opener(os.environ) is not None
-        viewer = ImageViewer(
-            images, self._bridge.agent.image_content, self._open_outside if can_open else None
-        )
-        app_of(self._screen).push_screen(viewer)
 
-    async def _open_outside(self, image: Image) -> None:
-        """Open a copy of an image in the desktop's program, which may change it."""
-        from cogency_tui.tui.terminal.link_opener import open_file
+def view_images(screen: Screen[Any], agent: "Agent", images: Sequence[Image]) -> None:
+    """Show images over `screen`."""
+    from cogency_tui.tui.images.viewer import ImageViewer
+    from cogency_tui.tui.terminal.link_opener import opener
 
-        try:
-            content = await self._bridge.agent.image_content(image)
-            await open_file(await asyncio.to_thread(_write_copy, content, image))
-        except OSError as exc:
-            self.warn(f"The image cannot be written for another program: {exc.strerror}.")
-        except CogencyError as exc:
-            self.complain(exc)
+    can_open = opener(os.environ) is not None
+    open_outside = partial(_open_outside, screen, agent) if can_open else None
+    app_of(screen).push_screen(ImageViewer(images, agent.image_content, open_outside))
+
+
+async def _open_outside(screen: Screen[Any], agent: "Agent", image: Image) -> None:
+    """Open a copy of an image in the desktop's program, which may change it."""
+    from cogency_tui.tui.terminal.link_opener import open_file
+
+    try:
+        content = await agent.image_content(image)
+        await open_file(await asyncio.to_thread(_write_copy, content, image))
+    except OSError as exc:
+        text = f"The image cannot be written for another program: {exc.strerror}."
+        screen.notify(text, severity="warning", markup=False)
+    except CogencyError as exc:
+        screen.notify(exc.advice, severity="error", markup=False)
 
 
 def _located(path: str, project: Path) -> Path:

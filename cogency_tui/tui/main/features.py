@@ -101,7 +101,9 @@ class Features:
         self.profile = ProfileCommands(screen, bridge, display)
         self.images = ImageCommands(screen, bridge)
         recall = RecallCommands(screen, bridge, self.conversations)
-        self.timeline = TimelineCommands(screen, bridge, display, recall.fork, self._restored)
+        self.timeline = TimelineCommands(
+            screen, bridge, display, recall.fork, self._restored, self.images.view
+        )
         self.subagents = SubagentCommands(
             screen,
             bridge,

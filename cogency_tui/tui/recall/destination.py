@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from textual.screen import Screen
@@ -35,6 +36,7 @@ def travel(
     chosen: Callable[[Destination], object],
 ) -> None:
     """Show the timeline of a conversation over `screen`; `chosen` receives the position to continue from."""
+    from cogency_tui.tui.images.commands import view_images
     from cogency_tui.tui.timeline.screen import ChosenMoment, TimelineScreen
 
     async def closed(answer: "ChosenMoment | TimelineCommand | None") -> None:
@@ -43,4 +45,5 @@ def travel(
         elif answer is not None:
             await screen.run_action(f"command({answer.handler!r}, {answer.argument!r})")
 
-    app_of(screen).push_screen(TimelineScreen(agent.timeline(id), ready), closed)
+    view = partial(view_images, screen, agent)
+    app_of(screen).push_screen(TimelineScreen(agent.timeline(id), ready, view), closed)

@@ -1,11 +1,12 @@
 """Commands for the timeline of the conversation: opening, refreshing, and jumps back from it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from textual.screen import Screen
 
+from cogency_tui.protocol.image import Image
 from cogency_tui.tui.bridge import Bridge
 from cogency_tui.tui.commands_base import FeatureCommands, Handler
 from cogency_tui.tui.display_protocol import Display
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
 class TimelineCommands(FeatureCommands):
     """Opens the timeline of the conversation on `display`.
 
-    `fork` forks a conversation at an event. `changed` is called when files may have been restored.
+    `fork` forks a conversation at an event. `changed` is called when files may have been restored;
+    `view_images` shows images.
     """
 
     def __init__(
@@ -29,11 +31,13 @@ class TimelineCommands(FeatureCommands):
         display: Display,
         fork: Callable[[str, int], None],
         changed: Callable[[], None],
+        view_images: Callable[[Sequence[Image]], None],
     ) -> None:
         super().__init__(screen, bridge)
         self._display = display
         self._fork = fork
         self._changed = changed
+        self._view_images = view_images
         self._shown: TimelineScreen | None = None
 
     def handlers(self) -> dict[str, Handler]:
@@ -47,7 +51,7 @@ class TimelineCommands(FeatureCommands):
         from cogency_tui.tui.timeline.screen import TimelineScreen
 
         timeline = self._bridge.agent.timeline(conversation_id)
-        self._shown = TimelineScreen(timeline, self.idle, self._display.transcript.title)
+        self._shown = TimelineScreen(timeline, self.idle, self._view_images, self._display.transcript.title)
         app_of(self._screen).push_screen(self._shown, partial(self._closed, conversation_id))
 
     def refresh(self) -> None:

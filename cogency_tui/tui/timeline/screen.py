@@ -4,7 +4,7 @@ It composes, and passes keys on. The conversation follows each key at once; slow
 user rests at a point.
 """
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -19,6 +19,7 @@ from cogency_tui.agent.edits.undo_selection import UndoRecord
 from cogency_tui.agent.timeline.model import Past, Point
 from cogency_tui.agent.timeline.timeline import Timeline
 from cogency_tui.errors import CogencyError, UsageError
+from cogency_tui.protocol.image import Image
 from cogency_tui.tui.kit.bar import ButtonBar, Surface
 from cogency_tui.tui.kit.dialogs import AnsweringScreen
 from cogency_tui.tui.kit.footer import Footer, Hints
@@ -29,6 +30,7 @@ from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.timeline.details import Detail, Details, Totals
 from cogency_tui.tui.timeline.keys import TIMELINE_HINTS, TIMELINE_KEYS, Read
 from cogency_tui.tui.timeline.past_units import Scrubbing
+from cogency_tui.tui.timeline.sent_messages_view import ExchangeView
 from cogency_tui.tui.timeline.slider import FactLine, Slider
 from cogency_tui.tui.transcript.document import prepare
 from cogency_tui.tui.transcript.view import TranscriptView
@@ -75,15 +77,23 @@ class TimelineCommand:
 
 
 class TimelineScreen(AnsweringScreen[ChosenMoment | TimelineCommand | None]):
-    """Shows one conversation. `ready` returns whether changes are possible now, else notifies the user."""
+    """Shows one conversation. `ready` returns whether changes are possible now, else notifies the user;
+    `view_images` shows images."""
 
     BINDINGS = TIMELINE_KEYS
     AUTO_FOCUS = ""
     BLANK = True
     CSS_PATH: ClassVar = [TIMELINE_STYLES]
 
-    def __init__(self, timeline: Timeline, ready: Callable[[], bool], title: str = "") -> None:
+    def __init__(
+        self,
+        timeline: Timeline,
+        ready: Callable[[], bool],
+        view_images: Callable[[Sequence[Image]], None],
+        title: str = "",
+    ) -> None:
         super().__init__()
+        self._view_images = view_images
         self._timeline = timeline
         self._ready = ready
         self._header = ScreenHeading("Timeline", title, id="timeline-header")
@@ -180,6 +190,9 @@ class TimelineScreen(AnsweringScreen[ChosenMoment | TimelineCommand | None]):
 
     def on_slider_moved(self, event: Slider.Moved) -> None:
         self._go_to(event.index)
+
+    def on_exchange_view_images_requested(self, event: ExchangeView.ImagesRequested) -> None:
+        self._view_images(event.images)
 
     def on_button_bar_pressed(self, event: ButtonBar.Pressed) -> None:
         self.call_next(self.run_action, event.action)

@@ -2,15 +2,17 @@
 whole text."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import ClassVar, NamedTuple
 
 from rich.segment import Segment
 from textual import events
 from textual.binding import Binding, BindingType
+from textual.message import Message as EventMessage
 
 from cogency_tui.agent.prompt import TOOLS
 from cogency_tui.agent.timeline.model import Exchange
+from cogency_tui.protocol.image import Image
 from cogency_tui.protocol.messages import ImagePart, Message, Part, ToolSpec, images_in, parts_of
 from cogency_tui.providers.image_tokens import tokens_of_images
 from cogency_tui.providers.token_counting import estimate_tokens
@@ -19,7 +21,7 @@ from cogency_tui.tui.kit.command_output import OutputLines
 from cogency_tui.tui.kit.lazy_text_layout import Heights, LazyLayout
 from cogency_tui.tui.kit.lines import BLANK, Line, cells, fit, width_of, wrap
 from cogency_tui.tui.kit.number_format import plural, tokens
-from cogency_tui.tui.paste_chips import size_of_image
+from cogency_tui.tui.paste_chips import image_chip
 from cogency_tui.tui.timeline.keys import Read
 
 _ROLES = {"tools": "branch", "system": "branch", "user": "accent", "assistant": "edit"}
@@ -53,9 +55,19 @@ class ExchangeView(Read):
             id="timeline.messages.fold",
             tooltip="Expand or collapse the message",
         ),
+        Binding(
+            "i", "images", "Images", id="timeline.messages.images", tooltip="View the images of the message"
+        ),
         Binding("p", "message(-1)", "Previous", show=False, id="timeline.messages.previous"),
         Binding("n", "message(1)", "Next", show=False, id="timeline.messages.next"),
     ]
+
+    class ImagesRequested(EventMessage):
+        """The user asks to view the `images` of a message."""
+
+        def __init__(self, images: Sequence[Image]) -> None:
+            self.images = images
+            super().__init__()
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -82,7 +94,7 @@ class ExchangeView(Read):
         self.jump(0)
         if exchange is not None:
             self._select(len(entries) - 1)
-        self.refresh()
+        self._follow_cursor()
 
     def line_at(self, y: int) -> Line | None:
         self._lay()
@@ -118,13 +130,13 @@ class ExchangeView(Read):
             self._cursor = y
             if y == self._top(index):
                 self.action_fold()
-            self.refresh()
+            self._follow_cursor()
 
     def action_line(self, step: int) -> None:
         last = self.virtual_size.height - 1
         self._cursor = max(0, min(self._cursor + step, last))
         self.reveal(self._cursor)
-        self.refresh()
+        self._follow_cursor()
 
     def action_page(self, direction: int) -> None:
         step = direction * max(1, self.page - 2)
@@ -137,7 +149,24 @@ class ExchangeView(Read):
         if self._exchange is not None:
             last = len(self._entries) - 1
             self._select(0 if index is None else max(0, min(index + step, last)))
-            self.refresh()
+            self._follow_cursor()
+
+    def action_images(self) -> None:
+        """Request the images of the message at the cursor."""
+        self.post_message(self.ImagesRequested([*map(_image, self._images())]))
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        return bool(self._images()) if action == "images" else super().check_action(action, parameters)
+
+    def _follow_cursor(self) -> None:
+        """Refresh after a move of the cursor, with the available actions."""
+        self.refresh()
+        self.refresh_bindings()
+
+    def _images(self) -> Sequence[ImagePart]:
+        """The images of the message at the cursor."""
+        index = self._index(self._cursor)
+        return () if index is None else self._entries[index].images
 
     def action_fold(self) -> None:
         """Open or close the message at the cursor."""
@@ -149,7 +178,7 @@ class ExchangeView(Read):
         self.resize_column(len(self._remarks) + self._heights.total)
         self._cursor = self._top(index)
         self.reveal(self._cursor)
-        self.refresh()
+        self._follow_cursor()
 
     def _select(self, index: int) -> None:
         """Move to a message, and scroll to it: all of it where it fits."""
@@ -264,8 +293,19 @@ def _summarize_message(message: Message, exchange: Exchange) -> str:
     return one_line(text[:_HEAD])
 
 
+def _image(part: ImagePart) -> Image:
+    return Image(
+        name=part.get("name", part["media_type"]),
+        digest=part["digest"],
+        media_type=part["media_type"],
+        width=part["width"],
+        height=part["height"],
+        size=part["size"],
+    )
+
+
 def _chip(image: ImagePart) -> str:
-    return f"[image {one_line(image.get('name', image['media_type']))} {size_of_image(image)}]"
+    return image_chip(_image(image))
 
 
 def _tokens(entries: Iterable[Entry], model: str) -> str:

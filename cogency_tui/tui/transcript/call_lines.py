@@ -31,7 +31,7 @@ from cogency_tui.tui.transcript.call_unit import (
     State,
     Subject,
 )
-from cogency_tui.tui.transcript.messages_and_notices import count_lines, review_link
+from cogency_tui.tui.transcript.messages_and_notices import chip_style, count_lines, review_link
 from cogency_tui.tui.transcript.pen import SPINNER, TAIL, Pen
 
 NAME_COLUMN = 8
@@ -204,7 +204,8 @@ def _reason(call: CallUnit, pen: Pen) -> list[Line]:
 
 def _image_lines(call: CallUnit, pen: Pen) -> list[Line]:
     """Draw the chips of the images in the result of a call."""
-    return [_below(Segment(chip, pen.styles("dim")), pen) for chip in image_chips(call.images)]
+    dim = pen.styles("dim")
+    return [_below(Segment(chip, chip_style(chip, dim)), pen) for chip in image_chips(call.images)]
 
 
 def _below(segment: Segment, pen: Pen) -> Line:

@@ -30,6 +30,15 @@ REVIEW = "review"
 """The key in a style's meta data under which a link to the review has the id of a call."""
 
 
+IMAGE = "image"
+"""The key in a style's meta data under which the chip of an image has its text."""
+
+
+def chip_style(chip: str, style: Style) -> Style:
+    """The style of the chip of an image, a click on which opens it."""
+    return style + Style.from_meta({IMAGE: chip})
+
+
 def draw_user_message(message: UserMessage, pen: Pen, *, expanded: bool) -> list[Line]:
     """Draw the user's message on a surface of its own, and what of the review was sent with it; a wide one
     has room for its time at the right. Of a long one, such as a paste, the first and the last lines unless it
@@ -44,7 +53,7 @@ def draw_user_message(message: UserMessage, pen: Pen, *, expanded: bool) -> list
     if is_folded:
         lines.append(Line([Segment(fit(more, pen.width), dim)]))
         lines += wrap(_with_chips(last, chips, ink, chip), pen.width - beside)
-    lines += [Line([Segment(fit(each, pen.width), dim)]) for each in chips_beside(message)]
+    lines += [Line([Segment(fit(each, pen.width), chip_style(each, dim))]) for each in chips_beside(message)]
     if message.reviewed:
         lines.append(Line([Segment(fit(_describe_review(message), pen.width), dim)]))
     return lines
@@ -59,7 +68,8 @@ def _with_chips(text: str, chips: Collection[str], ink: Style, chip: Style) -> l
     """A text whose chips of images stand out."""
     pieces, end = list[Segment](), 0
     for start, stop in chips_in(text, chips):
-        pieces += [Segment(text[end:start].expandtabs(4), ink), Segment(text[start:stop], chip)]
+        shown = text[start:stop]
+        pieces += [Segment(text[end:start].expandtabs(4), ink), Segment(shown, chip_style(shown, chip))]
         end = stop
     return [*pieces, Segment(text[end:].expandtabs(4), ink)]
 

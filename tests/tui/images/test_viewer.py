@@ -13,8 +13,10 @@ from cogency_tui.providers.models import ModelFacts
 from cogency_tui.store.prompt_text import Written
 from cogency_tui.tui.app import CogencyApp
 from cogency_tui.tui.calls.list import CallList
+from cogency_tui.tui.conversation.view import Conversation
 from cogency_tui.tui.images.viewer import ImageViewer
 from cogency_tui.tui.kit.dialogs import DialogBody, DialogTitle
+from cogency_tui.tui.kit.footer import Footer
 from cogency_tui.tui.paste_chips import image_chips
 from cogency_tui.tui.transcript.call_unit import CallUnit
 from cogency_tui.tui.transcript.text_finder import Finder
@@ -117,6 +119,28 @@ async def test_the_card_of_a_call_and_its_row_open_its_image(project: Path) -> N
         pilot.app.screen.query_one(CallList).focus()
         await pilot.press("o")
         await viewed(pilot, "lost.png")
+
+
+async def test_the_footer_lists_the_key_at_a_block_with_images(project: Path) -> None:
+    async with app_over(agent_with_a_shot(project)).run_test(size=(100, 30)) as pilot:
+        await ask_about(pilot, SHOT)
+        footer = main_of(pilot).query_one(Footer)
+        conversation_of(pilot).focus()
+        for unit, listed in ((0, True), (1, True), (2, False)):
+            conversation_of(pilot).go_to_unit(unit)
+            await until(pilot, lambda listed=listed: ("o image" in shown(footer)) == listed)
+
+
+async def test_a_click_on_a_chip_opens_its_image(project: Path) -> None:
+    async with app_over(agent_with_a_shot(project)).run_test(size=(100, 30)) as pilot:
+        await ask_about(pilot, SHOT)
+        for name in ("shot.png", "lost.png"):
+            rows = shown(conversation_of(pilot)).splitlines()
+            row = next(row for row, text in enumerate(rows) if f"[image {name}" in text)
+            await pilot.click(Conversation, offset=(rows[row].index("[image") + 3, row))
+            await viewed(pilot, name)
+            await pilot.press("escape")
+            await until(pilot, lambda: pilot.app.screen is main_of(pilot))
 
 
 async def test_o_at_a_block_without_images_still_lists_its_links(project: Path) -> None:

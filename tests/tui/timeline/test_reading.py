@@ -11,6 +11,8 @@ from cogency_tui.errors import AuthenticationError
 from cogency_tui.providers.base import CallDelta
 from cogency_tui.providers.models import ModelFacts
 from cogency_tui.tui.help.screen import HelpScreen
+from cogency_tui.tui.images.viewer import ImageViewer
+from cogency_tui.tui.kit.dialogs import DialogTitle
 from cogency_tui.tui.kit.lazy_text_layout import GradualBlock
 from cogency_tui.tui.kit.line_view import LineView
 from cogency_tui.tui.settings.screen import SettingsScreen
@@ -23,7 +25,7 @@ from cogency_tui.tui.timeline.sent_messages_view import ExchangeView
 from cogency_tui.tui.timeline.slider import Slider
 from tests.peers.scripted import ScriptedProvider
 from tests.pictures import picture
-from tests.tui.driving import conversation_of, prompt_of, shown
+from tests.tui.driving import conversation_of, prompt_of, shown, until
 from tests.tui.reading import fed
 from tests.tui.review.stage import agent_of, block, edit, shell, working, write
 from tests.tui.scripted import call, result
@@ -282,6 +284,12 @@ async def test_images_are_shown_with_the_message_that_they_were_sent_in(project:
     async with travelling(seeing, "see @shot.png") as timeline:
         await timeline.press("2")
         sent = timeline.messages
+        await timeline.press("i")
+        pilot = timeline.pilot
+        await until(pilot, lambda: isinstance(pilot.app.screen, ImageViewer))
+        title = pilot.app.screen.query_one(DialogTitle)
+        await until(pilot, lambda: "shot.png" in shown(title) and "750×1000" in shown(title))
+        await pilot.press("escape")
     assert "[image shot.png 750×1000 " in sent
     [head] = [line for line in sent.splitlines() if "▾ user" in line]
     # A thousand of the image, and those of the environment, whose length varies.
