@@ -299,4 +299,6 @@ async def _indexed(store: Store) -> str:
         done, total = await service.run(lambda searcher: searcher.extent())
     finally:
         await service.close()
+    if total and not done:
+        return "search index not built yet: the first search builds it"
     return f"{done:,} of {total:,} events indexed for search"

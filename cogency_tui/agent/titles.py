@@ -110,8 +110,21 @@ def read_title(answer: str) -> str:
     line = one_line(clean(lines[-1])) if lines else ""
     if line.startswith(_MARKUP):
         return ""
-    line = line.strip("#*_`\"'“”‘’ ").removeprefix("Title:").strip().rstrip(".")
-    return title_of(line) if len(line) <= 2 * TITLE_LENGTH else ""
+    line = _undecorated(_undecorated(line).removeprefix("Title:")).rstrip(".")
+    return _closed(title_of(line)) if len(line) <= 2 * TITLE_LENGTH else ""
+
+
+def _undecorated(line: str) -> str:
+    """`line` without markup and quotes around it; not without the end of code that it ends with."""
+    line = line.strip("#*_\"'“”‘’ ")
+    is_code = line.startswith("`") and line.endswith("`") and line.count("`") == 2
+    return line[1:-1].strip("#*_\"'“”‘’ ") if is_code else line
+
+
+def _closed(title: str) -> str:
+    """`title` without the beginning of code whose end is cut off."""
+    before, _mark, after = title.rpartition("`")
+    return before + after if title.count("`") % 2 else title
 
 
 async def _first_exchange(store: Store, conversation_id: str) -> tuple[str, str]:

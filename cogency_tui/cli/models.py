@@ -23,7 +23,7 @@ from cogency_tui.tui.kit.number_format import tokens
 _WIDTH = 80
 """Cells that the table takes at most."""
 
-_TITLES = ("model", "context", "in/cached/out", "dialect", "retired", "effort")
+_TITLES = ("model", "context", "in/cached/out", "dialect", "retires", "effort")
 
 
 class _Model(NamedTuple):
@@ -127,7 +127,7 @@ def _table(models: Sequence[_Model]) -> list[str]:
 def _listed(model: _Model, width: int) -> list[str]:
     """Return the name, and below it the facts, in as many lines as they need."""
     name, *facts = _cells(model)
-    titles = ("", "", "", "retired ", "effort ")
+    titles = ("", "", "", "retires ", "effort ")
     shown = [f"{title}{fact}" for title, fact in zip(titles, facts, strict=True) if fact]
     lines = [f"{'*' if model.is_default else '':<2}{name}"]
     for fact in shown:

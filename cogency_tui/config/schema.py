@@ -212,7 +212,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             when="conversation",
             project="any",
             means={
-                "auto": "what suits the model: native where it is known to, otherwise xml",
+                "auto": "what suits the model: native where the model is known to suit it, otherwise xml",
                 "native": "the tool calls of the provider's API, which run together",
                 "xml": "tags around a list of calls, which run together",
                 "delimiter": "calls on lines that begin with a delimiter, which run together",

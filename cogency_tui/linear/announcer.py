@@ -9,13 +9,14 @@ from cogency_tui.protocol.events import (
     ErrorPayload,
     Event,
     Measure,
+    RanCommand,
     ResultEvent,
     describe_error,
     describe_image,
     outcome_shown,
 )
 from cogency_tui.protocol.transcript import as_tool_call, call_record
-from cogency_tui.safe_text import Sanitizer, one_line
+from cogency_tui.safe_text import Sanitizer, clean, one_line
 
 _LONG = 1.0
 """Minimum seconds of thought for which a line is printed when they end."""
@@ -29,6 +30,8 @@ class Announcer:
         """The usage of the conversation, as last reported."""
         self.last_output = ""
         """The output of the last call, as text."""
+        self.steered = False
+        """True if the turn ends for a message of the user: the work goes on."""
         self._subjects: dict[str, str] = {}
         self._started: set[str] = set()
         self._unit: tuple[str, str] | None = None
@@ -55,12 +58,13 @@ class Announcer:
                 lines.append(spoken_error(event["payload"]))
             case "interrupt":
                 lines.append("Interrupted.")
-            case "end" if not failed:
+            case "end" if not (failed or self.steered):
                 lines.append("Done.")
             case "metric":
                 self.total = event["total"]
             case "user":
                 lines += [f"Image: {one_line(describe_image(image))}" for image in event.get("images", ())]
+                lines += self._report_command(event["ran"]) if "ran" in event else []
             case "execute" | "end":
                 pass
         return lines
@@ -87,6 +91,14 @@ class Announcer:
         rest, self._line = (self._line + self._sanitizer.close()).rstrip(), ""
         return [rest] if rest else []
 
+    def _report_command(self, ran: RanCommand) -> list[str]:
+        self.last_output = ran["output"]
+        output = clean(ran["output"]).rstrip("\n")
+        how = "was interrupted after" if ran["state"] == "interrupted" else "ended after"
+        outcome = "" if ran["state"] == "interrupted" else f": {one_line(ran['outcome'])}"
+        ended = f"Command {how} {spoken(ran['duration'])}{outcome}"
+        return [*(output.split("\n") if output else []), ended]
+
     def _report(self, event: ResultEvent) -> list[str]:
         tool, subject = one_line(event["tool"]), self._subjects.get(event["id"], "")
         if event.get("partial"):
@@ -98,6 +110,9 @@ class Announcer:
         content = payload["content"]
         self.last_output = content if isinstance(content, str) else ""
         outcome = one_line(outcome_shown(payload))
+        if tool == "turn":
+            # The engine's own report to the model.
+            return [f"Note: {outcome}"]
         if event["id"] not in self._started:
             # It never ran: it was refused, skipped, or could not be parsed.
             about = f" ({subject})" if subject else ""

@@ -50,7 +50,7 @@ async def run_command(session: "LinearSession", text: str) -> None:
             await session.turn(custom.message(argument.strip()))
             return
         names = " ".join(f"/{each}" for each in (*(each.name for each in COMMANDS), *settings.now.commands))
-        raise UsageError(f"Unknown command /{one_line(name)}.", f"Commands: {names}")
+        raise UsageError(f"Unknown command /{one_line(name)}.", f"Choose one of: {names}")
     await command.carry(session, argument.strip())
 
 
@@ -109,13 +109,13 @@ async def _model(session: "LinearSession", argument: str) -> None:
 async def _mode(session: "LinearSession", argument: str) -> None:
     agent = session.agent
     agent.mode = _one_of(argument, MODES, "session mode") if argument else agent.mode
-    print_text(f"Session mode: {agent.mode}. Choose one of: {', '.join(MODES)}.")
+    print_text(f"Session mode: {agent.mode}.{_choose(argument, MODES)}")
 
 
 async def _permissions(session: "LinearSession", argument: str) -> None:
     agent = session.agent
     agent.permissions = _one_of(argument, PERMISSIONS, "permissions") if argument else agent.permissions
-    print_text(f"Permissions are {agent.permissions}. Choose one of: {', '.join(PERMISSIONS)}.")
+    print_text(f"Permissions are {agent.permissions}.{_choose(argument, PERMISSIONS)}")
 
 
 async def _dialect(session: "LinearSession", argument: str) -> None:
@@ -123,14 +123,14 @@ async def _dialect(session: "LinearSession", argument: str) -> None:
     agent.dialect = _one_of(argument, DIALECT_CHOICES, "dialect") if argument else agent.dialect
     await session.store_choices()
     chosen = agent.dialect or agent.settings.dialect
-    print_text(f"Dialect: {chosen}. Choose one of: {', '.join(DIALECT_CHOICES)}.")
+    print_text(f"Dialect: {chosen}.{_choose(argument, DIALECT_CHOICES)}")
 
 
 async def _effort(session: "LinearSession", argument: str) -> None:
     agent = session.agent
     agent.effort = _one_of(argument, EFFORT_CHOICES, "reasoning effort") if argument else agent.effort
     await session.store_choices()
-    print_text(f"Reasoning effort: {_effort_in_force(agent)}. Choose one of: {', '.join(EFFORT_CHOICES)}.")
+    print_text(f"Reasoning effort: {_effort_in_force(agent)}.{_choose(argument, EFFORT_CHOICES)}")
 
 
 async def _output(session: "LinearSession", _argument: str) -> None:
@@ -172,6 +172,11 @@ def _one_of(argument: str, names: Sequence[Name], noun: str) -> Name:
         if name == argument:
             return name
     raise UsageError(f"Unknown {noun} {one_line(argument)!r}.", f"Choose one of: {', '.join(names)}.")
+
+
+def _choose(argument: str, names: Sequence[str]) -> str:
+    """The choices, where the user has not made one."""
+    return "" if argument else f" Choose one of: {', '.join(names)}."
 
 
 def _begun(session: "LinearSession") -> str:

@@ -1,23 +1,34 @@
 """Input lines from a handle, typed or piped, each consumed once.
 
 Typed lines that arrive while something runs wait as the next message, which steers a turn; only a line typed
-after a question answers it. Piped lines are consumed in order by the next reader.
+after a question answers it. A command (`/name`, `!command line`) waits until the turn has ended. Piped lines
+are consumed in order by the next reader.
 """
 
 import asyncio
 import os
 from codecs import getincrementaldecoder
 from collections import deque
+from collections.abc import Callable
 
 _CHUNK = 65536
 
 
-class InputLines:
-    """The lines of `handle`; `interactive`: a user types them."""
+def own_command(text: str) -> str:
+    """The command line that the user runs with `!`; empty if the text is none."""
+    return text[1:].strip() if text.startswith("!") else ""
 
-    def __init__(self, handle: int, *, interactive: bool) -> None:
+
+class InputLines:
+    """The lines of `handle`; `interactive`: a user types them. `waits` is called with each typed line that is
+    not consumed at once."""
+
+    def __init__(
+        self, handle: int, *, interactive: bool, waits: Callable[[str], None] = lambda _line: None
+    ) -> None:
         self._handle = handle
         self._interactive = interactive
+        self._waits = waits
         self._decode = getincrementaldecoder("utf-8")("replace").decode
         self._pending = ""
         self._waiting: deque[str] = deque()
@@ -50,7 +61,18 @@ class InputLines:
     def message_waits(self) -> bool:
         """True if the user has typed a message that has not been consumed, and no command before it."""
         first = next((line.strip() for line in self._waiting if line.strip()), "/")
-        return self._interactive and not first.startswith("/")
+        return self._interactive and not _is_command(first)
+
+    @property
+    def command_waits(self) -> bool:
+        """True if a command has not been consumed: what is behind it is no message of this turn."""
+        return any(_is_command(line.strip()) for line in self._waiting)
+
+    def drop(self) -> list[str]:
+        """Remove and return the lines that have not been consumed, without the empty ones."""
+        lines = [line.strip() for line in self._waiting if line.strip()]
+        self._waiting.clear()
+        return lines
 
     async def message(self) -> str | None:
         """The next line that has not been consumed; None when no more will come."""
@@ -94,3 +116,9 @@ class InputLines:
             self._taker.set_result(line)
         else:
             self._waiting.append(line)
+            if self._interactive:
+                self._waits(line)
+
+
+def _is_command(line: str) -> bool:
+    return line.startswith("/") or bool(own_command(line))

@@ -30,7 +30,7 @@ class Questions:
             if (answer := read_answer(line, question)) is not None:
                 print_text(_outcome(answer, question))
                 return answer
-            print_text(f"Unknown answer {one_line(line)!r}. {_choices(question)}")
+            print_text(f"Not an answer, and not sent: {one_line(line)!r}. {_choices(question)}")
         print_text("Declined: end of input.")
         return None
 

@@ -6,23 +6,26 @@ import asyncio
 import os
 import signal
 import sys
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Iterable
+from contextlib import aclosing, asynccontextmanager
+from functools import partial
 from time import monotonic
+from typing import Literal
 
 from cogency_tui.agent.agent import Agent
 from cogency_tui.agent.profile.profile import OFFER
 from cogency_tui.cli.run import DONE, FAILED, status_after
 from cogency_tui.cli.standard_streams import print_text
 from cogency_tui.cli.trust import print_unused
-from cogency_tui.errors import CogencyError
+from cogency_tui.errors import CogencyError, UsageError
 from cogency_tui.linear.announcer import Announcer, spoken_error
 from cogency_tui.linear.commands import run_command
-from cogency_tui.linear.input import InputLines
+from cogency_tui.linear.input import InputLines, own_command
 from cogency_tui.linear.questions import Questions
 from cogency_tui.protocol.events import Event, Measure
 from cogency_tui.protocol.transcript import shown_text
 from cogency_tui.providers.models import describe_ending
-from cogency_tui.safe_text import one_line
+from cogency_tui.safe_text import one_line, reveal
 from cogency_tui.signal_delivery import on_signal
 
 _TWICE = 2.0
@@ -44,9 +47,11 @@ class LinearSession:
         self.total: Measure = {}
         self.last_output = ""
         self._interactive = sys.stdin.isatty() and sys.stdout.isatty()
-        self._lines = InputLines(sys.stdin.fileno(), interactive=self._interactive)
+        self._lines = InputLines(
+            sys.stdin.fileno(), interactive=self._interactive, waits=self._report_waiting
+        )
         self._status = DONE
-        self._working = False
+        self._work: Literal["", "turn", "command"] = ""
         self._left = False
         self._pressed = 0.0
         self._task: asyncio.Task[int] | None = None
@@ -125,49 +130,103 @@ class LinearSession:
     async def _take(self, text: str) -> None:
         if not text:
             return
-        if not text.startswith("/"):
+        if not (text.startswith("/") or own_command(text)):
             await self.turn(text)
             return
         try:
-            await run_command(self, text)
+            await (run_command(self, text) if text.startswith("/") else self._run_own(own_command(text)))
         except CogencyError as exc:
             print_text(f"Error: {exc} Next step: {exc.hint}" if exc.hint else f"Error: {exc}")
 
-    async def turn(self, text: str) -> None:
+    async def _run_own(self, command: str) -> None:
+        """Run a command of the user's in the project.
+
+        Raises:
+            UsageError: the user did not type it, or cannot see all of it.
+            CogencyError: it could not be run.
+        """
+        from cogency_tui.agent.event_queue import EventQueue
+
+        if not self._interactive:
+            raise UsageError("A ! command runs only where you type it.", "Run it in your shell instead.")
+        if reveal(command) != command:
+            raise UsageError("This command contains invisible characters.", "Type it without them.")
+        announcer, queue = Announcer(), EventQueue()
+        async with self._working("command") as conversation_id:
+            await self.agent.run_command(command, queue, conversation_id=conversation_id)
+        for event in queue.take():
+            if event["type"] in ("user", "error"):
+                _print_lines(announcer.feed(event))
+        self.last_output = announcer.last_output
+
+    @asynccontextmanager
+    async def _working(self, work: Literal["turn", "command"]) -> AsyncGenerator[str]:
+        """Do `work` in the conversation of the given id, which may be a new one."""
         from cogency_tui.store.store import new_conversation_id
 
         self.conversation_id = self.conversation_id or new_conversation_id()
+        self._work = work
+        try:
+            yield self.conversation_id
+        finally:
+            self._work = ""
+
+    async def turn(self, text: str) -> None:
         announcer = Announcer()
         status: int | None = None
-        self._working = True
         try:
-            typed = text if self._interactive else ""
-            stream = self.agent.stream(
-                text,
-                conversation_id=self.conversation_id,
-                typed=typed,
-                message_waits=lambda: self._lines.message_waits,
-            )
-            async with aclosing(stream) as events:
+            async with (
+                self._working("turn") as conversation_id,
+                aclosing(
+                    self.agent.stream(
+                        text,
+                        conversation_id=conversation_id,
+                        typed=text if self._interactive else "",
+                        message_waits=partial(self._steers, announcer),
+                    )
+                ) as events,
+            ):
                 async for event in events:
-                    for line in announcer.feed(event):
-                        print_text(line)
+                    _print_lines(announcer.feed(event))
                     status = status_after(event, status)
-            if self._interactive and await self.agent.profile.offers(self.conversation_id):
+            if self._interactive and await self.agent.profile.offers(conversation_id):
                 print_text(f"Note: {OFFER}")
         except CogencyError as exc:
             print_text(f"Error: {exc.advice}")
         finally:
-            self._working = False
             self._status = FAILED if status is None else status
+        if self._status == FAILED:
+            self._drop_waiting()
         self.total = announcer.total or self.total
         self.last_output = announcer.last_output
+
+    def _steers(self, announcer: Announcer) -> bool:
+        """Return whether a message waits, for which the turn ends."""
+        announcer.steered = self._lines.message_waits
+        return announcer.steered
+
+    def _report_waiting(self, line: str) -> None:
+        """Report when a line goes that was typed while something runs; `/quit` does at once."""
+        text = line.strip()
+        if not (self._work and text):
+            return
+        if text == "/quit":
+            self._stop()
+            return
+        at_step = self._work == "turn" and not self._lines.command_waits
+        print_text(f"{'At the next step' if at_step else f'After this {self._work}'}: {one_line(text)}")
+
+    def _drop_waiting(self) -> None:
+        """Drop what a user has typed for later: it was meant to follow what has not come about."""
+        if self._interactive:
+            _print_lines(f"Not sent: {one_line(line)}" for line in self._lines.drop())
 
     def _interrupt(self) -> None:
         """Interrupt what runs; otherwise ask for another Ctrl+C to leave."""
         now = monotonic()
         again, self._pressed = now - self._pressed < _TWICE, now
-        if self._working and not again:
+        if self._work and not again:
+            self._drop_waiting()
             self.agent.interrupt(self.conversation_id)
         elif again:
             self._stop()
@@ -181,6 +240,11 @@ class LinearSession:
             print(flush=True)
         if self._task is not None:
             self._task.cancel()
+
+
+def _print_lines(lines: Iterable[str]) -> None:
+    for line in lines:
+        print_text(line)
 
 
 def _last_exchange(events: list[Event]) -> list[str]:

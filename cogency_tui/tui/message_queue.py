@@ -44,7 +44,13 @@ class MessageQueue:
 
     def goes_at_step(self, place: int) -> bool:
         """Return whether the message at `place` goes at the next step, once it is not being edited."""
-        return not any(_goes_after_turn(each) for each in self._queued[: place + 1])
+        return self.first_after_turn(place) is None
+
+    def first_after_turn(self, place: int) -> int | None:
+        """The place of the first message that goes after the turn: those behind it do, too. None if it is
+        behind `place`, or there is none."""
+        after = (at for at, each in enumerate(self._queued[: place + 1]) if _goes_after_turn(each))
+        return next(after, None)
 
     def edited(self, text: Written) -> tuple[Written, ...]:
         """All messages, with the held one as `text`; without it if that is empty."""
@@ -113,6 +119,10 @@ class MessageQueue:
     def is_put_off(self, place: int) -> bool:
         """Return whether the user has put the message at `place` off until after the turn."""
         return self._queued[place].after_turn
+
+    def can_toggle_time(self, place: int) -> bool:
+        """Return whether the message at `place` can go both at the next step and after the turn."""
+        return self.in_turn and (self.goes_at_step(place) or self.is_put_off(place))
 
     def toggle_time(self, place: int) -> None:
         """Put the message at `place` off until after the turn, or let it go at the next step again."""

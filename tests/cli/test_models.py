@@ -76,9 +76,9 @@ def test_on_a_narrow_terminal_the_facts_stand_below_the_name(run: Run) -> None:
     assert max(map(len, lines)) <= 60
     below = {name[2:]: facts.strip() for name, facts in pairwise(lines)}
     assert below["gpt-6.1-sol"] == "1.05M · 2/0.1/10 · xml · effort low–max"
-    assert below["gpt-5-mini"] == "400k · 0.25/0.025/2 · xml · retired 2026-12-11"
+    assert below["gpt-5-mini"] == "400k · 0.25/0.025/2 · xml · retires 2026-12-11"
     assert lines[lines.index("  gpt-5-mini") + 2] == "    effort low–high"
-    table = "  model  context  in/cached/out  dialect  retired  effort"
+    table = "  model  context  in/cached/out  dialect  retires  effort"
     assert lines[lines.index("xai  ✗ XAI_API_KEY not set") + 1] == table, "one that fits remains"
 
 

@@ -84,6 +84,7 @@ def test_statistics_are_charts_or_data(run: Run) -> None:
 def test_the_index_is_made_anew_and_one_that_is_damaged_too(run: Run, tmp_path: Path) -> None:
     assert "nothing to index" in run("doctor", "--rebuild").stderr
     run("run", "read greet.py")
+    assert "search index not built yet: the first search builds it" in run("doctor").stdout
     done = run("doctor", "--rebuild")
     assert done.returncode == 0
     assert "(100%)" in done.stderr

@@ -1,7 +1,7 @@
 """Events as sentences: everything that changes is said once, and what is not text is not there."""
 
 from cogency_tui.linear.announcer import Announcer, spoken
-from cogency_tui.protocol.events import Event, Image
+from cogency_tui.protocol.events import Event, Image, RanCommand
 from tests.tui.scripted import call, end, error, interrupt, notice, output, respond, result, started, think
 
 
@@ -106,3 +106,28 @@ def test_images_of_a_message_and_a_result_are_said() -> None:
         "Tool read started: a.png",
         "Tool read done in 12 ms: image, 800×600",
     ]
+
+
+def test_a_turn_that_ends_for_a_message_is_not_done() -> None:
+    announcer = Announcer()
+    announcer.steered = True
+    assert announcer.feed(end()) == []
+
+
+def test_a_command_of_the_user_is_said_with_its_output() -> None:
+    ran: RanCommand = {
+        "command": "ls",
+        "state": "failed",
+        "outcome": "exit 2",
+        "output": "a\n\x1b[31mb\n",
+        "duration": 0.012,
+    }
+    event: Event = {"type": "user", "timestamp": 0.0, "content": "! ls", "ran": ran}
+    assert lines(event) == ["a", "b", "Command ended after 12 ms: exit 2"]
+    stopped: Event = {**event, "ran": {**ran, "state": "interrupted", "output": ""}}
+    assert lines(stopped) == ["Command was interrupted after 12 ms"]
+
+
+def test_a_report_of_the_engine_to_the_model_is_a_note() -> None:
+    warning = "The turn ends if the calls of the next answer all fail."
+    assert lines(result("t", "turn", warning, error=True)) == [f"Note: {warning}"]

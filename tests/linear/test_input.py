@@ -65,6 +65,8 @@ async def test_what_a_person_typed_before_a_question_does_not_answer_it(pipe: tu
         ("hello", True, False),
         ("\n", True, False),
         (" /undo\nhello\n", True, False),
+        ("!ls\nhello\n", True, False),
+        ("!\n", True, True),
         ("hello\n", False, False),
     ],
 )
@@ -77,6 +79,21 @@ async def test_a_typed_message_waits_and_a_command_or_a_piped_line_does_not(
     await until(lambda: lines.queued == typed.count("\n"))
 
     assert lines.message_waits == waits
+    lines.close()
+    os.close(pipe[1])
+
+
+async def test_lines_that_wait_are_reported_and_dropped(pipe: tuple[int, int]) -> None:
+    waiting: list[str] = []
+    lines = InputLines(pipe[0], interactive=True, waits=waiting.append)
+    lines.open()
+    os.write(pipe[1], b"hello\n\n !ls\n")
+    await until(lambda: lines.queued == 3)
+
+    assert waiting == ["hello", "", " !ls"]
+    assert lines.command_waits
+    assert lines.drop() == ["hello", "!ls"]
+    assert (lines.queued, lines.command_waits, lines.message_waits) == (0, False, False)
     lines.close()
     os.close(pipe[1])
 

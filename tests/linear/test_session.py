@@ -124,7 +124,7 @@ def test_a_past_conversation_goes_on(project: Path) -> None:
 def test_what_is_no_command_is_told_with_those_that_there_are(project: Path) -> None:
     said = piped(project, "/bogus\n/mode sideways\n/undo\n").stdout
 
-    assert "Error: Unknown command /bogus. Next step: Commands: /help" in said
+    assert "Error: Unknown command /bogus. Next step: Choose one of: /help" in said
     assert "Unknown session mode 'sideways'." in said
     assert "This conversation has no messages yet." in said
 
@@ -155,14 +155,84 @@ def test_in_a_terminal_a_message_reaches_the_model_at_the_next_step(project: Pat
         terminal.send("run `printf sta%s rted; while [ ! -e go ]; do sleep 0.05; done`\n")
         terminal.wait_for("Tool shell started")
         terminal.send("list files\n")
+        terminal.wait_for("At the next step: list files")
+        terminal.send("/status\n")
+        terminal.wait_for("After this turn: /status")
         (project / "go").touch()
-        terminal.wait_for("Tool list done")
+        terminal.wait_for("Permissions auto.")
+        assert terminal.text.count("Done.") == 1
         terminal.send(CTRL_D)
         assert terminal.process.wait(20) == 0
     events = asyncio.run(stored(project, tmp_path / "data"))
     kinds = [event["type"] for event in events if event["type"] not in ("think", "respond")]
     assert kinds == ["user", "call", "result", "user", "call", "result"]
     assert [event.get("steered") for event in events if event["type"] == "user"] == [None, True]
+
+
+@pytest.mark.exhaustive
+@pytest.mark.pty
+def test_in_a_terminal_ctrl_c_drops_what_waits(project: Path, tmp_path: Path) -> None:
+    with Terminal("--linear", "--permissions", "auto", cwd=project, data=tmp_path / "data") as terminal:
+        terminal.wait_for("/help lists the commands")
+        terminal.send("run `sleep 60`\n")
+        terminal.wait_for("Tool shell started")
+        terminal.send("list files\n!ls\n")
+        terminal.wait_for("After this turn: !ls")
+        press_ctrl_c(terminal)
+        terminal.wait_for("Not sent: list files")
+        terminal.wait_for("Not sent: !ls")
+        terminal.wait_for("Interrupted.")
+        terminal.send(CTRL_D)
+        assert terminal.process.wait(20) == 0
+    events = asyncio.run(stored(project, tmp_path / "data"))
+    assert [event["type"] for event in events].count("user") == 1
+
+
+@pytest.mark.exhaustive
+@pytest.mark.pty
+def test_in_a_terminal_a_turn_that_fails_drops_what_waits(project: Path, tmp_path: Path) -> None:
+    arguments = ("--linear", "--provider", "openai", "--model", "m")
+    with Terminal(*arguments, cwd=project, data=tmp_path / "data") as terminal:
+        terminal.wait_for("/help lists the commands")
+        terminal.send("one\ntwo\n")
+        terminal.wait_for("Not sent: two")
+        assert terminal.text.count("Error: openai needs an API key") == 1
+        terminal.send(CTRL_D)
+        assert terminal.process.wait(20) == 0
+
+
+@pytest.mark.exhaustive
+@pytest.mark.pty
+def test_in_a_terminal_quit_acts_at_once(project: Path, tmp_path: Path) -> None:
+    with Terminal("--linear", "--permissions", "auto", cwd=project, data=tmp_path / "data") as terminal:
+        terminal.wait_for("/help lists the commands")
+        terminal.send("run `sleep 60`\n")
+        terminal.wait_for("Tool shell started")
+        terminal.send("/quit\n")
+        assert terminal.process.wait(20) == 0
+
+
+@pytest.mark.exhaustive
+@pytest.mark.pty
+def test_in_a_terminal_a_command_of_the_user_runs(project: Path, tmp_path: Path) -> None:
+    with Terminal("--linear", cwd=project, data=tmp_path / "data") as terminal:
+        terminal.wait_for("/help lists the commands")
+        terminal.send("!echo $((6 * 7)); exit 3\n")
+        terminal.wait_for(": exit 3")
+        assert "\n42\nCommand ended after " in terminal.text
+        terminal.send("/output\n")
+        terminal.wait_for("/output\n42\n")
+        terminal.send(CTRL_D)
+        assert terminal.process.wait(20) == 0
+    [event] = asyncio.run(stored(project, tmp_path / "data"))
+    assert event["type"] == "user"
+    assert event["content"] == "! echo $((6 * 7)); exit 3"
+
+
+def test_a_piped_command_of_the_user_does_not_run(project: Path) -> None:
+    said = piped(project, "!touch ran\n").stdout
+    assert "Error: A ! command runs only where you type it. Next step: Run it in your shell instead." in said
+    assert not (project / "ran").exists()
 
 
 @pytest.mark.exhaustive

@@ -160,6 +160,9 @@ class ResponsesPeer(Peer):
         """Answer one frame, after the one before in its lane."""
         if before:
             await before
+        while frame.get("previous_response_id") in self._active:
+            # Its last event is sent, and not yet drained.
+            await asyncio.sleep(0)
         lane = frame.get("stream_id", "")
         known[lane] = await self._respond(_LaneOf(socket, lane), frame, known)
 

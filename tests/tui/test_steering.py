@@ -27,6 +27,7 @@ from tests.tui.driving import (
     seen,
     send,
     shown,
+    told,
     until,
 )
 from tests.tui.test_message_queue import queue_of, rows_of
@@ -78,9 +79,11 @@ def _in_brief(event: Event) -> str:
 
 
 @asynccontextmanager
-async def working(work: Work, *messages: str) -> AsyncGenerator[Pilot[int]]:
+async def working(
+    work: Work, *messages: str, size: tuple[int, int] = (100, 30)
+) -> AsyncGenerator[Pilot[int]]:
     """An app whose agent runs its first step, while `messages` wait."""
-    async with app_over(work.agent).run_test(size=(100, 30), notifications=True) as pilot:
+    async with app_over(work.agent).run_test(size=size, notifications=True) as pilot:
         await send(pilot, "go")
         await until(pilot, lambda: work.steps)
         for message in messages:
@@ -116,7 +119,7 @@ async def test_messages_go_at_the_next_step_in_order(project: Path) -> None:
 async def test_a_command_and_what_is_behind_it_go_after_the_turn(project: Path) -> None:
     work = Work(project, STEP, "First.", "Second.")
     async with working(work, "!true", "two") as pilot:
-        assert times_of(pilot) == ["after this turn"] * 2
+        assert times_of(pilot) == ["after this turn", "after this turn, behind 1"]
         work.go_on.set()
         await finished(pilot)
         assert await work.stored(pilot) == ["go", "call", "result", "First.", "! true", "two", "Second."]
@@ -126,18 +129,47 @@ async def test_a_message_is_put_off_until_after_the_turn_and_back(project: Path)
     work = Work(project, STEP, "First.", "Second.")
     async with working(work, "one", "two") as pilot:
         await pilot.press("up", "up", "alt+t")
-        await until(pilot, lambda: times_of(pilot) == ["editing below · after this turn", "after this turn"])
+        await until(
+            pilot,
+            lambda: (
+                times_of(pilot) == ["editing below · after this turn (Alt+T)", "after this turn, behind 1"]
+            ),
+        )
         footer = main_of(pilot).query_one(Footer)
         await until(pilot, lambda: "Alt+T at the next step" in shown(footer))
         await pilot.press("alt+t")
         await until(
-            pilot, lambda: times_of(pilot) == ["editing below · at the next step", "at the next step"]
+            pilot, lambda: times_of(pilot) == ["editing below · at the next step (Alt+T)", "at the next step"]
         )
         await pilot.press("down", "alt+t", "enter")
         await until(pilot, lambda: times_of(pilot) == ["at the next step", "after this turn"])
         work.go_on.set()
         await finished(pilot)
         assert await work.stored(pilot) == ["go", "call", "result", "one", "First.", "two", "Second."]
+
+
+async def test_the_key_explains_why_a_message_waits_until_after_the_turn(project: Path) -> None:
+    work = Work(project)
+    async with working(work, "!true", "two") as pilot:
+        await pilot.press("up", "alt+t")
+        await until(pilot, lambda: "waits behind 1, which goes after the turn. Alt+↑" in _toasts(pilot))
+        pilot.app.clear_notifications()
+        await pilot.press("up", "alt+t")
+        await until(pilot, lambda: "A ! command goes after the turn." in _toasts(pilot))
+        await pilot.press("down", "alt+up", "alt+t")
+        await until(pilot, lambda: times_of(pilot)[0] == "editing below · after this turn (Alt+T)")
+
+
+def _toasts(pilot: Pilot[Any]) -> str:
+    return " ".join(told(pilot).split())
+
+
+@pytest.mark.parametrize("size", [(80, 24), (60, 16)])
+async def test_the_row_offers_the_key_in_a_small_terminal(project: Path, size: tuple[int, int]) -> None:
+    work = Work(project)
+    async with working(work, "one", size=size) as pilot:
+        await pilot.press("up")
+        await until(pilot, lambda: "at the next step (Alt+T)" in rows_of(pilot)[0])
 
 
 async def test_a_message_that_is_edited_does_not_go_nor_do_those_behind_it(project: Path) -> None:

@@ -217,25 +217,27 @@ class ModelCommands(FeatureCommands):
         """Write the choice into the user's configuration."""
         from cogency_tui.agent.editable_options import Preferences
 
-        own = Preferences()
+        own, options = Preferences(), self._chosen_options(chosen)
         try:
-            for key, name in self._chosen_options(chosen):
+            for key, name in options.items():
                 await asyncio.to_thread(own.set, key, name)
             await asyncio.to_thread(self._agent.reload)
         except CogencyError as exc:
             self.complain(exc)
             return
-        saved = f"Using {chosen.provider}/{chosen.model}, saved as the default in {short_path(own.path)}."
+        what = f"Using {chosen.provider}/{chosen.model}, saved as the default"
+        effort = f", with effort {options['effort']}," if "effort" in options else ""
+        saved = f"{what}{effort} in {short_path(own.path)}."
         if above := self._overriding():
             self.warn(f"{saved} {above} still overrides it at the next start.")
         else:
             self.say(saved)
 
-    def _chosen_options(self, chosen: "Chosen") -> list[tuple[str, str]]:
+    def _chosen_options(self, chosen: "Chosen") -> dict[str, str]:
         """The options that a choice saves: the effort, too, where it is not the configured one."""
-        options = [("provider", chosen.provider), ("model", chosen.model)]
+        options = {"provider": chosen.provider, "model": chosen.model}
         changed = self._agent.effort != self._agent.settings.effort
-        return [*options, ("effort", self._agent.effort)] if changed else options
+        return {**options, "effort": self._agent.effort} if changed else options
 
     def _overriding(self) -> str:
         """What overrides the model of the user's configuration; empty if nothing does."""

@@ -574,16 +574,21 @@ class Prompt(ChipArea):
             self._queue.move(self._queue.held, step)
 
     def action_toggle_queued(self) -> None:
-        if self._queue.held is not None:
-            self._queue.toggle_time(self._queue.held)
+        queue, place = self._queue, self._queue.held
+        if place is None:
+            return
+        if self._can_toggle_time:
+            queue.toggle_time(place)
+        elif (first := queue.first_after_turn(place)) == place:
+            self.notify("A ! command goes after the turn.", markup=False)
+        elif first is not None:
+            text = f"This message waits behind {first + 1}, which goes after the turn."
+            self.notify(f"{text} Alt+↑ moves it up.", markup=False)
 
     @property
     def _can_toggle_time(self) -> bool:
         """True if a message is edited that can go at the next step, or after the turn."""
-        queue = self._queue
-        if queue.held is None or not queue.in_turn:
-            return False
-        return queue.goes_at_step(queue.held) or queue.is_put_off(queue.held)
+        return self._queue.held is not None and self._queue.can_toggle_time(self._queue.held)
 
     def action_remove_queued(self) -> None:
         if self._queue.held is not None:
@@ -621,7 +626,7 @@ class Prompt(ChipArea):
             return Hints(actions, alone=True)
         if self._queue.held is not None:
             time = ("toggle_queued",) if self._can_toggle_time else ()
-            return Hints(("send", "close_offers", "remove_queued", *time))
+            return Hints(("send", "close_offers", *time, "remove_queued"))
         return Hints(("send",) if self.text.strip() else ())
 
     def key_label(self, action: str) -> str:
@@ -644,7 +649,7 @@ class Prompt(ChipArea):
         if action in ("move_queued", "remove_queued"):
             return self._queue.held is not None
         if action == "toggle_queued":
-            return self._can_toggle_time
+            return self._queue.held is not None and self._queue.in_turn
         return super().check_action(action, parameters)
 
     def edit(self, edit: Edit) -> EditResult:

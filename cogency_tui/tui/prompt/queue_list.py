@@ -116,10 +116,15 @@ class QueueList(LineView):
 
 
 def _describe_row(queue: MessageQueue, place: int, width: int) -> str:
-    """Describe the state of a message in at most `width` cells: whether it is being edited, and when it
-    goes."""
-    edited = "editing below" if queue.held == place else ""
-    goes = describe_time(at_step=queue.goes_at_step(place)) if queue.in_turn else ""
-    descriptions = (" · ".join(each for each in (edited, goes) if each), edited)
+    """Describe the state of a message in at most `width` cells: whether it is being edited, when it goes and
+    by which key that changes, and behind which it waits."""
+    first = queue.first_after_turn(place)
+    goes = describe_time(at_step=first is None) if queue.in_turn else ""
+    behind = f"{goes}, behind {first + 1}" if goes and first not in (None, place) else goes
+    if queue.held != place:
+        descriptions = (behind, goes)
+    else:
+        key = f"{goes} (Alt+T)" if queue.can_toggle_time(place) else behind
+        descriptions = (f"editing below · {key}" if key else "", key, "editing below")
     fitting = (f"  {each}" for each in descriptions if each and len(each) + 2 <= width)
     return next(fitting, "")

@@ -3,7 +3,8 @@ whole text."""
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from typing import ClassVar, NamedTuple
+from contextlib import suppress
+from typing import Any, ClassVar, NamedTuple
 
 from rich.segment import Segment
 from textual import events
@@ -281,12 +282,33 @@ def _part(part: Part) -> str:
             return "reasoning  sealed by the provider"
 
 
+def _brief(part: Part) -> str:
+    """A part as its line shows it: without the provider's id of a call, which would hide its subject."""
+    match part["type"]:
+        case "call":
+            return f"call {part['name']}  {_subject(part['arguments'])}"
+        case "result":
+            failed = "  failed" if part["error"] else ""
+            return f"result {part['name']}{failed}  {part['text'][:_HEAD]}"
+        case _:
+            return _part(part)
+
+
+def _subject(arguments: str) -> str:
+    """The beginning of the first text among the arguments of a call; without one, of all of them."""
+    values: list[Any] = []
+    with suppress(ValueError, RecursionError, AttributeError):
+        found: dict[str, Any] = json.loads(arguments)
+        values += found.values()
+    return next((value for value in values if isinstance(value, str)), arguments)[:_HEAD]
+
+
 def _summarize_message(message: Message, exchange: Exchange) -> str:
     """Summarize a message in a line."""
     if message["role"] == "system":
         return ", ".join(name for name, _text in exchange.parts if not (exchange.tools and name == TOOLS))
     written = (part for part in _shown_parts(message) if part["type"] != "reasoning")
-    text = "\n\n".join(map(_part, written))
+    text = "\n\n".join(map(_brief, written))
     for environment in exchange.environments:
         if text.startswith(environment):
             return f"environment, {one_line(text[len(environment) :].lstrip()[:_HEAD])}"

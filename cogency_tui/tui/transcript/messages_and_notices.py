@@ -243,7 +243,8 @@ def _draw_declined(problem: Problem, width: int, styles: ThemeStyles) -> list[Li
 
 
 def _draw_retry(key: str, styles: ThemeStyles) -> Line:
-    return Line([Segment("  ", styles()), *draw_key(key, "retry", styles)])
+    effect = "continues the turn" if key.startswith("/") else "retry"
+    return Line([Segment("  ", styles()), *draw_key(key, effect, styles)])
 
 
 def _draw_repeated(problem: Problem, width: int, styles: ThemeStyles) -> Line:

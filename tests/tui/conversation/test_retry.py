@@ -70,7 +70,7 @@ async def test_with_a_text_in_the_prompt_enter_is_not_offered_to_retry(project: 
         await failed(pilot)
         view = conversation_of(pilot)
         await pilot.press("a")
-        await until(pilot, lambda: "/retry retry" in shown(view) and "Enter" not in shown(view))
+        await until(pilot, lambda: "/retry continues the turn" in shown(view) and "Enter" not in shown(view))
         await pilot.press("backspace")
         await until(pilot, lambda: "Enter retry" in shown(view) and "/retry" not in shown(view))
 
@@ -87,7 +87,7 @@ async def test_a_reopened_conversation_with_a_draft_offers_the_command_to_retry(
         pilot.app.exit()
     async with app_over(agent, conversation_id=id).run_test(size=(120, 30)) as pilot:
         await until(pilot, lambda: prompt_of(pilot).text == "a draft")
-        await until(pilot, lambda: "/retry retry" in shown(conversation_of(pilot)))
+        await until(pilot, lambda: "/retry continues the turn" in shown(conversation_of(pilot)))
         assert "Enter" not in shown(conversation_of(pilot))
     await agent.close()
 

@@ -317,6 +317,21 @@ async def test_a_choice_is_written_when_the_person_says_so(project: Path) -> Non
 
 
 @pytest.mark.exhaustive
+async def test_the_notice_names_an_effort_that_is_written_too(project: Path) -> None:
+    path = config_path()
+    path.parent.mkdir(parents=True)
+    async with ChatPeer(model="house") as peer:
+        path.write_text(f'[providers.mine]\nbase_url = "{peer.base_url}"\nmodel = "house"\n')
+        agent = Agent(project=project, data=project.parent / "data")
+        async with at_work(agent) as pilot:
+            await pick_provider(pilot, "mine")
+            await pilot.press("ctrl+e", "ctrl+s")
+            saved = "saved as the default, with effort none, in ~/.config"
+            await until(pilot, lambda: saved in " ".join(told(pilot).split()))
+    assert 'effort = "none"' in path.read_text()
+
+
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("size", "theme"), [((100, 30), "night"), ((80, 24), "day")])
 async def test_looks(project: Path, size: tuple[int, int], theme: str) -> None:
     async def prepare(pilot: Pilot[Any]) -> None:

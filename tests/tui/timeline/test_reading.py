@@ -266,12 +266,17 @@ async def test_a_native_request_shows_its_tools_calls_and_results_as_such(projec
         lines = [" ".join(line.split()) for line in timeline.messages.splitlines()]
         assert any(line.startswith("▸ tools") and " read, " in line for line in lines)
         assert not any(line.startswith("▸ system") and "tools" in line for line in lines)
-        assert any(line.startswith('▸ assistant call read call_7⏎{"file": "a.py"}') for line in lines)
+        assert any(line.startswith("▸ assistant call read a.py") for line in lines)
         assert "result read call_7" in lines
         assert "x = 1" in timeline.messages
 
-        # The tools unfold to their schemas.
-        await timeline.press(*"pppp", "enter")
+        # A call unfolds to its id and arguments, a result folds to its text, the tools unfold to their schemas.
+        await timeline.press("enter", "p", "enter")
+        await timeline.until(lambda: "call read call_7" in " ".join(timeline.messages.split()))
+        lines = [" ".join(line.split()) for line in timeline.messages.splitlines()]
+        assert '{"file": "a.py"}' in lines
+        assert any(line.startswith("▸ user result read ") and "call_7" not in line for line in lines)
+        await timeline.press(*"ppp", "enter")
         await timeline.until(lambda: '"properties": {' in timeline.messages)
         assert '"type": "object"' in timeline.messages
 
