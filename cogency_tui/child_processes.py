@@ -141,8 +141,9 @@ async def start_in_background(
 
 async def output_of(
     command: Sequence[str], environ: Mapping[str, str], *, seconds: float, limit: int
-) -> tuple[int, bytes]:
-    """Run a program of the user's desktop, away from the terminal; return its exit status and its output.
+) -> tuple[int, bytes, str]:
+    """Run a program of the user's desktop, away from the terminal; return its exit status, its output and the
+    first line of its errors.
 
     Raises:
         OSError: it could not be started, did not end within `seconds` (`TimeoutError`), or wrote more than
@@ -154,18 +155,22 @@ async def output_of(
             *command[1:],
             stdin=asyncio.subprocess.DEVNULL,
             stdout=PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
+            stderr=PIPE,
             env=_own_environment(environ),
             start_new_session=True,
         )
     assert process.stdout is not None
+    assert process.stderr is not None
+    errors = asyncio.create_task(_read_at_most(limit, process.stderr))
     try:
         async with asyncio.timeout(seconds):
             output = await _read_at_most(limit, process.stdout)
             if output is None:
                 raise OSError(f"{command[0]} wrote more than {limit / 1e6:,.0f} MB")
-            return await process.wait(), output
+            first = (await errors or b"").decode(errors="replace").strip().partition("\n")[0]
+            return await process.wait(), output, first
     except BaseException as exc:
+        errors.cancel()
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         await process.wait()

@@ -49,6 +49,8 @@ async def run_command(session: "LinearSession", text: str) -> None:
         if custom := settings.now.commands.get(name):
             await session.turn(custom.message(argument.strip()))
             return
+        if name == "image":
+            raise UsageError("There is no /image here.", "Type @image.png in your message.")
         names = " ".join(f"/{each}" for each in (*(each.name for each in COMMANDS), *settings.now.commands))
         raise UsageError(f"Unknown command /{one_line(name)}.", f"Choose one of: {names}")
     await command.carry(session, argument.strip())
@@ -56,6 +58,7 @@ async def run_command(session: "LinearSession", text: str) -> None:
 
 async def _help(session: "LinearSession", _argument: str) -> None:
     del session
+    print_text("@image.png in a message attaches that image.")
     for command in COMMANDS:
         print_text(f"/{command.name}{f' {command.takes}' if command.takes else ''}: {command.summary}")
 

@@ -27,6 +27,7 @@ from cogency_tui.protocol.events import (
 )
 from cogency_tui.protocol.transcript import shown_text
 from cogency_tui.store.column_text import from_column, to_column
+from cogency_tui.store.prompt_text import without_image_chips
 
 TITLE_LENGTH = 60
 
@@ -178,9 +179,9 @@ def encode(value: object) -> str | bytes:
 
 
 def title_of(content: str) -> str:
-    """Return the first line with text, cut at a word where it is long."""
+    """Return the first line with text, without the chips of images, cut at a word where it is long."""
     # Enough characters for any title: a pasted file is not split into all its lines.
-    start = content.lstrip()[: 8 * TITLE_LENGTH]
+    start = without_image_chips(content.lstrip()[: 8 * TITLE_LENGTH]).lstrip()
     line = " ".join(start.splitlines()[0].split()) if start else ""
     if len(line) <= TITLE_LENGTH:
         return line

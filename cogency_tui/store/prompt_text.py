@@ -7,6 +7,14 @@ import msgspec
 
 from cogency_tui.protocol.image import Image
 
+_IMAGE_CHIP = re.compile(r"\[image .+? \d+×\d+ [\d.,]+ [kMG]?B\] ?")
+
+
+def without_image_chips(text: str) -> str:
+    """Return a text without the chips of images; one of nothing else stays as it is."""
+    rest = _IMAGE_CHIP.sub("", text)
+    return rest if rest.strip() else text
+
 
 class Written(msgspec.Struct, frozen=True):
     """A text with chips for pasted parts and images; `pastes` and `images` are their contents. A prompt from

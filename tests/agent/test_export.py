@@ -66,6 +66,14 @@ def test_images_are_named_and_not_embedded() -> None:
     assert '<div class="prompt">See\n\n[image &lt;shot&gt;.png: 8×6 pixels, 12,345 bytes]</div>' in page
 
 
+def test_an_interrupted_call_is_no_failure() -> None:
+    events = story("http://x")
+    assert events[3]["type"] == "result"
+    events[3]["payload"]["state"] = "interrupted"
+    assert 'class="failed"' not in as_page(KNOWN, events, "night")
+    assert "■ <b>" in re.sub("&lt;b&gt;", "<b>", as_markdown(KNOWN, events))
+
+
 def test_no_fence_is_closed_from_within() -> None:
     assert fenced("a ```` b").startswith("`````\n")
     text = as_markdown(KNOWN, story("http://x"))

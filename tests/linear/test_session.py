@@ -109,6 +109,7 @@ def test_nothing_is_drawn(project: Path) -> None:
     said = piped(project, "list files\n/help\n/status\n/model\n/mode replay\n/resume\n").stdout
 
     assert not set("│┃─▌✓✗⠋▸●·\x1b") & set(said.replace("offline·", ""))
+    assert "@image.png in a message attaches that image." in said
     assert "Session mode: replay." in said
     assert "1: list files, 1 turns" in said
 
@@ -122,9 +123,10 @@ def test_a_past_conversation_goes_on(project: Path) -> None:
 
 
 def test_what_is_no_command_is_told_with_those_that_there_are(project: Path) -> None:
-    said = piped(project, "/bogus\n/mode sideways\n/undo\n").stdout
+    said = piped(project, "/bogus\n/image a.png\n/mode sideways\n/undo\n").stdout
 
     assert "Error: Unknown command /bogus. Next step: Choose one of: /help" in said
+    assert "There is no /image here. Next step: Type @image.png in your message" in said
     assert "Unknown session mode 'sideways'." in said
     assert "This conversation has no messages yet." in said
 

@@ -61,6 +61,8 @@ class ResponsesPeer(Peer):
         self._steers = steers
         self._active: dict[str, _LaneOf] = {}
         """The lanes of the answers that are being sent, by their ids."""
+        self._endings: dict[str, asyncio.Event] = {}
+        """Their ends."""
         self._steering: dict[str, list[Item]] = {}
         """The messages that steer them, or wait for the results of their calls."""
         self._stored: dict[str, list[Item]] = {}
@@ -160,9 +162,9 @@ class ResponsesPeer(Peer):
         """Answer one frame, after the one before in its lane."""
         if before:
             await before
-        while frame.get("previous_response_id") in self._active:
-            # Its last event is sent, and not yet drained.
-            await asyncio.sleep(0)
+        if ending := self._endings.get(frame.get("previous_response_id", "")):
+            # Its last event may be sent, and not yet drained.
+            await ending.wait()
         lane = frame.get("stream_id", "")
         known[lane] = await self._respond(_LaneOf(socket, lane), frame, known)
 
@@ -207,9 +209,10 @@ class ResponsesPeer(Peer):
         new = self._context(frame, items[len(before) :])
         exchange = self.exchange([*instructions, *context], sent=count([*instructions, *new]), fault=fault)
         events = self._events(frame, exchange, fault)
-        self._active[response_id] = socket
+        self._active[response_id], self._endings[response_id] = socket, asyncio.Event()
         sent = await self._send_answer(socket, events, fault, response_id)
         del self._active[response_id]
+        self._endings.pop(response_id).set()
         if sent is None or fault.finish == "failed":
             return left
         known = {response_id: [*items, *kept_of(output_in(sent))]}

@@ -160,6 +160,14 @@ def test_titles_are_short_lines(content: str) -> None:
     assert bool(title) == bool(content.strip())
 
 
+def test_titles_leave_the_chips_of_images_out() -> None:
+    chip = "[image my shot (2).png 1200×800 34.2 kB]"
+    assert title_of(f"{chip} what is this?") == "what is this?"
+    assert title_of(f"compare {chip} {chip}\nplease") == "compare"
+    assert title_of(chip) == chip
+    assert title_of("[image of a cat] is 3×4 B]") == "[image of a cat] is 3×4 B]"
+
+
 def test_long_titles_end_at_a_word() -> None:
     assert title_of("word " * 20) == "word " * 11 + "word…"
     assert title_of("w" * 80) == "w" * 59 + "…"

@@ -97,7 +97,9 @@ def _is_done(call: dict[str, Any], result: ResultEvent | None) -> Done:
         return Done(tool, first, arguments, "interrupted", "", "interrupted", 0.0)
     payload = result["payload"]
     output = "" if payload["content"] is None else _text(payload["content"])
-    state = "declined" if payload["state"] == "declined" else "failed" if payload["error"] else "done"
+    state: Literal["done", "failed", "declined", "interrupted"] = "failed" if payload["error"] else "done"
+    if payload["state"] == "declined" or payload["state"] == "interrupted":
+        state = payload["state"]
     return Done(tool, first, arguments, outcome_shown(payload), output, state, result["duration"])
 
 

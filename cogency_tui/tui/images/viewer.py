@@ -42,9 +42,7 @@ class ImageViewer(ReadingScreen[None]):
     there is one."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding(
-            "o", "open_outside", "Open", id="images.open", tooltip="Open the image in the desktop's program"
-        ),
+        Binding("o", "open_outside", "Open", id="images.open", tooltip="Open in image viewer"),
         Binding("right,n", "step(1)", "Next", id="images.next", tooltip="Next image"),
         Binding("left,p", "step(-1)", "Previous", id="images.previous", tooltip="Previous image"),
     ]
@@ -66,7 +64,7 @@ class ImageViewer(ReadingScreen[None]):
     def compose(self) -> ComposeResult:
         choices: list[Choice] = [("escape", "close", "close")]
         if self._open_outside is not None:
-            choices.insert(0, ("o", "open outside", "open_outside"))
+            choices.insert(0, ("o", "open in image viewer", "open_outside"))
         if len(self._images) > 1:
             choices[:0] = [("right", "next", "step(1)"), ("left", "previous", "step(-1)")]
         yield DialogBox(

@@ -1,8 +1,10 @@
 """The prompt with its completion, the queued messages, and a line about its text."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rich.segment import Segment
+from rich.style import Style
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.css.scalar import Scalar
@@ -10,7 +12,7 @@ from textual.css.scalar import Scalar
 from cogency_tui.config.schema import PERMISSIONS, Permissions
 from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.bar import Bar
-from cogency_tui.tui.kit.lines import fit
+from cogency_tui.tui.kit.lines import fit, wrap
 from cogency_tui.tui.kit.number_format import plural
 from cogency_tui.tui.message_queue import MessageQueue, is_own_command
 from cogency_tui.tui.prompt.prompt import Prompt
@@ -20,13 +22,16 @@ if TYPE_CHECKING:
     from cogency_tui.tui.prompt.completion import Completion
     from cogency_tui.tui.prompt.queue_list import QueueList
 
+_LINES = 2
+"""Most lines of an error."""
+
 _PROMPT_SHARE = 33
 """Percent of the rows of the screen that the prompt takes at most."""
 
 
 class PromptLine(Bar):
-    """One line about the prompt: the error of a typed command, or that a draft is restored; else what goes
-    with the next message. Takes no space without a text."""
+    """A line about the prompt: the error of a typed command, or that a draft is restored, in two lines where
+    it is long; else what goes with the next message. Takes no space without a text."""
 
     SURFACE = "raised"
 
@@ -52,13 +57,42 @@ class PromptLine(Bar):
     def reminder(self) -> str:
         return " · ".join(filter(None, self._reminders.values()))
 
+    @property
+    def rows(self) -> int:
+        """The rows that it takes."""
+        return len(self._lines()) if self.display else 0
+
     def _update(self) -> None:
         self.display = bool(self.text or self.reminder)
+        self._fit()
         self.refresh()
 
-    def segments(self, width: int) -> list[Segment]:
-        text, role = (self.text, self._role) if self.text else (self.reminder, "dim")
-        return [Segment(fit(one_line(text), width), self.theme_styles(role, self.SURFACE))]
+    def on_resize(self) -> None:
+        self._fit()
+
+    def _fit(self) -> None:
+        """Take as many rows as the text needs."""
+        height = Scalar.from_number(len(self._lines()))
+        if self.styles.inline.get_rule("height", None) != height:
+            self.styles.height = height
+
+    def row(self, y: int, width: int) -> Sequence[Segment]:
+        lines = self._lines()
+        return [Segment(lines[y], self._style)] if y < len(lines) else ()
+
+    def _lines(self) -> list[str]:
+        """The text in at most two lines; a reminder in one."""
+        box = self.parent
+        assert isinstance(box, Vertical)
+        width = max(1, box.content_size.width)
+        text = one_line(self.text or self.reminder)
+        lines = [line.text for line in wrap([Segment(text)], width)] if self.text else [text]
+        rest = " ".join(lines[_LINES - 1 :])
+        return [fit(line, width) for line in (*lines[: _LINES - 1], *([rest] if rest else []))]
+
+    @property
+    def _style(self) -> Style:
+        return self.theme_styles(self._role if self.text else "dim", self.SURFACE)
 
 
 class PromptBox(Vertical):
@@ -95,7 +129,7 @@ class PromptBox(Vertical):
         """Share `rows`, the most that the box may take, between the prompt and the queue, which shrinks
         first: to one row, and to none where there is only one for both."""
         prompt = self.query_one(Prompt)
-        rows -= self.styles.margin.height + self.gutter.height + self.query_one(PromptLine).display
+        rows -= self.styles.margin.height + self.gutter.height + self.query_one(PromptLine).rows
         most = min(rows, max(1, self.screen.size.height * _PROMPT_SHARE // 100))
         wanted = max(1, min(prompt.wrapped_document.height, most))
         left = max(0, min(rows - 1, max(1, rows - wanted)))

@@ -6,12 +6,14 @@ protocol, OSC 5522, could send it; the answer would arrive between the user's ke
 
 import base64
 import binascii
+import re
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TypeAlias
 
 from cogency_tui.child_processes import output_of
 from cogency_tui.errors import UsageError
+from cogency_tui.safe_text import one_line
 from cogency_tui.search_paths import find_program
 from cogency_tui.tui.terminal.capabilities import Terminal
 from cogency_tui.workspace.images import LARGEST_FILE
@@ -24,6 +26,12 @@ _SLOW = 15.0
 
 _TYPES = ("image/png", "image/jpeg", "image/webp", "image/gif", "image/bmp", "image/tiff")
 """The types to ask for, the best first: PNG has no losses, and every program offers it."""
+
+_UNREACHED = re.compile(r"(?i)connect|open display|not (?:seem to )?support|permission|denied")
+"""What programs write that do not reach the desktop. Where there is nothing to read they fail in other words,
+such as `Nothing is copied` and `target image/png not available`."""
+
+_LONGEST_ERROR = 120
 
 _TYPE_LIST = 1 << 16
 """Most bytes of a list of types."""
@@ -120,8 +128,14 @@ async def _output(
     seconds: float = 0.0,
 ) -> bytes:
     """The output of a program, which may take so many `seconds` (0: as long as most); empty if it failed:
-    these programs fail where there is nothing to read."""
-    status, output = await output_of(command, environ, seconds=seconds or PATIENCE, limit=limit)
+    these programs fail where there is nothing to read.
+
+    Raises:
+        OSError: it did not reach the desktop.
+    """
+    status, output, error = await output_of(command, environ, seconds=seconds or PATIENCE, limit=limit)
+    if status and _UNREACHED.search(error):
+        raise OSError(f"{command[0]}: {one_line(error)[:_LONGEST_ERROR].removesuffix('.')}")
     return output if status == 0 else b""
 
 

@@ -34,6 +34,7 @@ from cogency_tui.protocol.transcript import NO_OUTPUT
 from cogency_tui.providers.token_counting import CHARACTERS_PER_TOKEN
 from cogency_tui.safe_text import Sanitizer, clean
 from cogency_tui.store.pins import Place
+from cogency_tui.store.prompt_text import without_image_chips
 from cogency_tui.tui.transcript.call_unit import CallUnit, FileChange
 from cogency_tui.tui.transcript.packed_text import Packed, packed, unpacked
 
@@ -451,7 +452,7 @@ class Transcript:
                 self._end_turn(touched, interrupted=not is_steered and self._awaits_answer())
                 text = clean(event["content"]).strip()
                 if self.inherits_title or not self.title:
-                    self.entitle(text.split("\n", 1)[0])
+                    self.entitle(without_image_chips(text).lstrip().split("\n", 1)[0])
                 self.turns += begins_turn(event)
                 message = UserMessage(
                     text, event["timestamp"], "review" in event, _comments(event), event.get("images", ())

@@ -393,6 +393,21 @@ async def test_a_mention_of_an_image_is_announced_and_a_model_that_takes_none_is
         await until(pilot, lambda: not line.display)
 
 
+async def test_an_error_shows_its_advice_in_a_narrow_window(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    async with app_over(ScriptedAgent(project)).run_test(size=(60, 16)) as pilot:
+        line = pilot.app.screen.query_one(PromptLine)
+        await pilot.press("ctrl+v")
+        await until(pilot, lambda: line.size.height == 2)
+        seen = " ".join(shown(line).split())
+        assert seen.startswith("No program found that reads the clipboard. Install")
+        assert seen.endswith("or type @path.")
+        await pilot.press("x")
+        await until(pilot, lambda: not line.display)
+
+
 async def test_a_path_in_a_command_stays_a_path(project: Path, shot: Path) -> None:
     async with app_over(ScriptedAgent(project)).run_test(size=(100, 30)) as pilot:
         for command in ("!rm -f ", "!", "/export ", "/image "):

@@ -55,6 +55,13 @@ async def test_an_empty_clipboard_at_which_the_program_fails_is_reported(tmp_pat
         await read_image({**environ, "WAYLAND_DISPLAY": "wayland-0"})
 
 
+async def test_a_program_that_does_not_reach_the_desktop_is_reported(tmp_path: Path) -> None:
+    failing = "echo 'Failed to connect to a Wayland server: No such file' >&2; exit 1"
+    environ = environment(tmp_path / "bin", b"", **{"wl-paste": failing})
+    with pytest.raises(UsageError, match="cannot be read: wl-paste: Failed to connect to a Wayland server"):
+        await read_image({**environ, "WAYLAND_DISPLAY": "wayland-0"})
+
+
 async def test_a_program_that_hangs_is_ended_with_its_group_and_the_next_is_asked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
