@@ -181,8 +181,9 @@ class Conversation:
             await record_request(store, self.id, self.provider(), usage, "rest")
 
     def interrupt(self) -> None:
-        """Stop the turn, even one that has not begun yet."""
+        """Stop the turn, even one that has not begun yet: the next one does not continue it."""
         self._interrupted = True
+        self.steered_at = ""
         if self._settling is not None:
             self._settling.cancel()
         if self._work is not None:
@@ -261,14 +262,15 @@ class Conversation:
             # A session knows the tools as they were.
             self._channel_key = None
 
-    def begin_turn(self, work: Work) -> Sources:
-        """Note that `work` is a turn; return the sources whose words describe its tools."""
+    def begin_turn(self, work: Work, *, continues: bool) -> Sources:
+        """Note that `work` is a turn, which `continues` the last one if a message steered that; return the
+        sources whose words describe its tools."""
         described = {source_of(tool.name): described_by(tool.name) for tool in self.registry}
         described.pop("", None)
         for server, source in described.items():
             # The words of the server are part of the system prompt.
             self.gate.note(Sources(possible=(source,)), server)
-        self.gate.begin_turn()
+        self.gate.begin_turn(continues=continues)
         if not self.depth:
             self.budget.begin()
         self.begin_work(work)

@@ -120,7 +120,7 @@ class Turn:
         self._compactable = True
         self._compacting: asyncio.Task[CompactionFigures] | None = None
         self._affording: asyncio.Task[None] | None = None
-        self._sources = conversation.begin_turn(self)
+        self._sources = conversation.begin_turn(self, continues=bool(self._steered_at))
 
     def interrupt(self) -> None:
         """Stop generating and running. It may be called at any time and more than once."""

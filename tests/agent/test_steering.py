@@ -23,7 +23,7 @@ from tests.agent.conftest import MakeAgent
 from tests.agent.test_dialects import ANSWERS, CALLS
 from tests.agent.test_every_wire import modes
 from tests.agent.test_native import THREE
-from tests.agent.test_turns import EDIT, READ, provider_of, types
+from tests.agent.test_turns import EDIT, READ, block, provider_of, types
 from tests.peers.scripted import ScriptedProvider
 from tests.peers.server import Context
 from tests.peers.ways import KEY, WAYS
@@ -222,6 +222,41 @@ async def test_a_message_waits_while_the_user_is_asked(make_agent: MakeAgent, pr
     assert types(sender.turns[0])[-3:] == ["result", "metric", "end"]
     assert (project / "greet.py").read_text() == 'print("goodbye")\n'
     assert provider_of(agent).sent[-1][-1]["content"] == STEERED
+
+
+async def test_all_edits_of_a_turn_stay_allowed_in_the_one_that_steers_it(make_agent: MakeAgent) -> None:
+    asked: list[str] = []
+
+    async def ask(question: Question) -> Answer:
+        asked.append(question.call_id)
+        return Answer(allow=True, scope="turn")
+
+    edits = [
+        block(("edit", {"file": "greet.py", "old": old, "new": new}))
+        for old, new in (("hello", "one"), ("one", "two"), ("two", "three"))
+    ]
+    agent = make_agent(*edits[:2], "Done.", edits[2], "Done.", permissions="ask", mode="replay", ask=ask)
+    async with agent:
+        sender = Sender(agent)
+        await sender.send("go", then=[STEERED])
+        assert len(sender.turns) == 2
+        assert len(asked) == 1, "the user's work goes on"
+        await sender.send("more")
+        assert len(asked) == 2, "this is other work"
+
+
+async def test_an_interrupted_turn_is_continued_by_no_message(make_agent: MakeAgent) -> None:
+    agent = make_agent(READ, "Done.", mode="replay")
+    async with agent:
+        sender = Sender(agent)
+        sender.waiting.append("go")
+        stream = agent.stream(sender.waiting.popleft(), conversation_id="c", message_waits=lambda: True)
+        async for event in stream:
+            if event["type"] == "end":
+                agent.interrupt("c")
+        await sender.send("other work")
+        kept = await stored(agent)
+    assert [event.get("steered") for event in kept if event["type"] == "user"] == [None, None]
 
 
 async def test_an_interrupt_leaves_the_message_with_the_caller(make_agent: MakeAgent) -> None:

@@ -401,12 +401,13 @@ class Gate:
         for name in sources.possible:
             self._state.possible.setdefault(name, through)
 
-    def begin_turn(self) -> None:
+    def begin_turn(self, *, continues: bool = False) -> None:
         """Have the next refusal state in full what the mode allows; later ones do not repeat that. What the
-        user has allowed for a turn ends, unless it is the turn of a sub-agent.
+        user has allowed for a turn ends, unless it is the turn of a sub-agent, or `continues` the last one
+        with the message that steered it.
         """
         self._explained = ""
-        if not self._asker:
+        if not (self._asker or continues):
             self._state.granted.end_turn()
 
     def distrust_remotes(self) -> None:

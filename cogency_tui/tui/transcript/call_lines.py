@@ -112,9 +112,14 @@ def _change_row(call: CallUnit, change: FileChange, pen: Pen) -> Line:
     path = fit_path(reveal(change.path), _path_room(change.path, pen.width))
     name = styles("dim") if call.decision in ("reverted", "gone") else styles("text", attributes="bold")
     head = [Segment("✎ ", styles("dim" if call.decision else "edit")), Segment(path, name)]
-    counts = fit(f"  {count_lines(change.added, change.removed)}", pen.width - width_of(head))
+    counts = fit(f"  {_counts(call, change)}", pen.width - width_of(head))
     left = [*head, Segment(counts, styles("dim"))]
     return pen.apart(left, link if width_of([*left, *link]) + _GAP <= pen.width else [])
+
+
+def _counts(call: CallUnit, change: FileChange) -> str:
+    is_empty = call.name == "write" and not (call.args.get("content") or change.removed)
+    return "empty file" if is_empty else count_lines(change.added, change.removed)
 
 
 def _card_row(call: CallUnit, pen: Pen) -> Line:

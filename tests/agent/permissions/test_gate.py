@@ -434,6 +434,9 @@ async def test_edits_are_allowed_for_a_turn_and_asked_about_in_the_next(person: 
     inner = person.gate.narrowed("auto", call_id="c", asker="the sub-agent x")
     inner.begin_turn()
     assert await person.lets(change(person, "b.py"), gate=inner)
+    # Nor does a message that steers the turn.
+    person.gate.begin_turn(continues=True)
+    assert await person.lets(change(person, "b.py"))
     person.gate.begin_turn()
     assert not await person.lets(change(person, "b.py"), NO)
     assert not list(person.gate.granted)

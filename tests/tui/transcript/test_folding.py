@@ -295,3 +295,9 @@ async def test_a_run_opens_at_a_hit_and_at_a_call_that_is_gone_to() -> None:
         reader.view.go_to_unit(4)
         await reader.pilot.pause()
         assert reader.marked[0].startswith("✓ find “x”")
+
+
+@pytest.mark.parametrize(("content", "counts"), [("", "empty file"), ("x\n", "+1")])
+def test_a_written_file_has_its_lines_or_is_empty(content: str, counts: str) -> None:
+    write = [call("w", "write", file="new.py", content=content), result("w", "write", "created new.py")]
+    assert any(line.startswith(f"✎ new.py  {counts}") for line in drawn([user("go"), *write]))
