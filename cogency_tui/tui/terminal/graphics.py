@@ -107,7 +107,7 @@ async def draws_pictures(environ: Mapping[str, str]) -> bool:
         return terminal.has_placeholders
     command = ["tmux", "display-message", "-p", "#{allow-passthrough} #{client_termname}"]
     try:
-        status, output = await output_of(command, environ, seconds=_PATIENCE, limit=_ANSWER)
+        status, output, _error = await output_of(command, environ, seconds=_PATIENCE, limit=_ANSWER)
     except OSError:
         return False
     passed, _, outer = output.decode("ascii", "replace").strip().rpartition(" ")
