@@ -158,6 +158,8 @@ async def test_the_key_explains_why_a_message_waits_until_after_the_turn(project
         await until(pilot, lambda: "A ! command goes after the turn." in _toasts(pilot))
         await pilot.press("down", "alt+up", "alt+t")
         await until(pilot, lambda: times_of(pilot)[0] == "editing below · after this turn (Alt+T)")
+        work.go_on.set()
+        await finished(pilot)
 
 
 def _toasts(pilot: Pilot[Any]) -> str:
@@ -170,6 +172,8 @@ async def test_the_row_offers_the_key_in_a_small_terminal(project: Path, size: t
     async with working(work, "one", size=size) as pilot:
         await pilot.press("up")
         await until(pilot, lambda: "at the next step (Alt+T)" in rows_of(pilot)[0])
+        work.go_on.set()
+        await finished(pilot)
 
 
 async def test_a_message_that_is_edited_does_not_go_nor_do_those_behind_it(project: Path) -> None:
