@@ -173,7 +173,13 @@ async def output_of(
         errors.cancel()
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
-        await process.wait()
+        await asyncio.wait([errors])
+        with suppress(TimeoutError):
+            # A process that has left the group may hold the pipes open.
+            async with asyncio.timeout(_ENDING):
+                await _discard(process.stdout)
+                await _discard(process.stderr)
+                await process.wait()
         if isinstance(exc, TimeoutError):
             raise TimeoutError(f"{command[0]} did not answer within {seconds:g} s") from exc
         raise
@@ -187,6 +193,13 @@ async def _read_at_most(limit: int, stream: asyncio.StreamReader) -> bytes | Non
         if len(output) > limit:
             return None
     return bytes(output)
+
+
+async def _discard(stream: asyncio.StreamReader) -> None:
+    """Read a stream to its end. While it is paused, because much has arrived, the event loop does not report
+    that the process has ended."""
+    while await stream.read(_PIECE):
+        pass
 
 
 async def start_in_terminal(command: Sequence[str], environ: Mapping[str, str]) -> asyncio.subprocess.Process:
@@ -241,6 +254,8 @@ _REFUSED = 3
 
 _PR_SET_PDEATHSIG = 1
 _PIECE = 1 << 16
+_ENDING = 2.0
+"""Seconds for a program that was killed to end."""
 _LONGEST_ERRORS = 2_000
 _LONGEST_REASON = 200
 _SPARE_SECONDS = 5

@@ -88,7 +88,7 @@ async def test_nothing_found_is_no_failure(tmp_path: Path) -> None:
 
 @cases(
     "args",
-    [{}, {"query": ""}, {"query": " \n"}, {"query": "x" * 501}, {"query": 1}]
+    [{}, {"query": ""}, {"query": " \n"}, {"query": "x" * 501}, {"query": ["x"]}]
     + [{"query": "x", "limit": limit} for limit in (0, 21, "0", "five")],
 )
 async def test_wrong_arguments_reach_no_engine(tmp_path: Path, args: dict[str, Any]) -> None:

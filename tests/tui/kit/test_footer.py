@@ -216,7 +216,8 @@ async def test_a_queued_message_that_is_edited_has_keys_of_its_own(project: Path
         await until(pilot, lambda: "Esc to interrupt" in shown(live))
         await send(pilot, "next")
         await pilot.press("up")
-        await until(pilot, lambda: shown(line).startswith("Enter save   Esc cancel   Alt+X remove"))
+        keys = "Enter save   Esc cancel   Alt+T after this turn   Alt+X remove"
+        await until(pilot, lambda: shown(line).startswith(keys))
         # The first Esc interrupts nothing.
         assert "interrupt" not in shown(line)
         await until(pilot, lambda: "Esc Esc to interrupt" in shown(live))
