@@ -452,10 +452,10 @@ class Prompt(ChipArea):
         """Replace the `chip` of an image that was being read by that of `image`, unless it was removed; send
         the text if the user has done so meanwhile."""
         self._awaited.remove(chip)
+        sends, self._sends_when_read = self._sends_when_read, False
         if place := self.find_chip(chip):
             self.replace(self.chip_of(image), *place)
-        if self._sends_when_read and not self._awaits_image:
-            self._sends_when_read = False
+        if sends:
             self.action_send()
 
     def give_back(self, chip: str, text: str = "") -> None:
@@ -653,6 +653,10 @@ class Prompt(ChipArea):
         return super().check_action(action, parameters)
 
     def edit(self, edit: Edit) -> EditResult:
+        if self._sends_when_read:
+            # What is typed after Enter is not part of the message.
+            self._sends_when_read = False
+            self.post_message(self.Refused("Not sent: an image was still being read. Press Enter again."))
         result = super().edit(edit)
         self._leave_picker()
         self._offer()

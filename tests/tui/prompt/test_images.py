@@ -181,6 +181,23 @@ async def test_enter_waits_for_an_image_that_is_being_read(project: Path, shot: 
     assert len(agent.attached[0]) == 1
 
 
+async def test_text_that_is_typed_after_enter_is_not_sent_with_a_late_image(
+    project: Path, shot: Path
+) -> None:
+    agent = Slow(project, [respond("ok")])
+    async with app_over(agent).run_test(size=(100, 30)) as pilot:
+        paste(pilot, shot)
+        await type_text(pilot, "this")
+        await pilot.press("enter", "x")
+        await until(pilot, lambda: "Not sent: an image was still being read." in complaint(pilot))
+        agent.gate.set()
+        await until(pilot, lambda: prompt_of(pilot).text == f"{CHIP} thisx")
+        assert agent.asked == []
+        await pilot.press("backspace", "enter")
+        await until(pilot, lambda: agent.asked == [f"{CHIP} this"])
+        await finished(pilot)
+
+
 async def test_an_image_that_arrives_after_escape_sends_nothing(project: Path, shot: Path) -> None:
     agent = Slow(project, [respond("ok")])
     async with app_over(agent).run_test(size=(100, 30)) as pilot:
