@@ -216,7 +216,7 @@ def _in_colour(picture: "Picture") -> "Picture":
     """Convert to 8 bits a channel; 16 bits of grey lose the lower ones."""
     if picture.mode.startswith("I;16"):
         grey = picture.convert("I")
-        picture = grey.point(lambda value: value * (1 / 256)).convert("L")  # pyright: ignore[reportUnknownMemberType]
+        picture = grey.point(lambda value: value * (1 / 256)).convert("L")  # pyright: ignore[reportUnknownMemberType] (Pillow leaves it open)
     return picture.convert("RGBA" if picture.has_transparency_data else "RGB")
 
 

@@ -77,7 +77,7 @@ def fitted(size: tuple[int, int], width: int, height: int) -> tuple[int, int]:
 def _pixels(picture: "Picture", size: tuple[int, int], ground: Pixel) -> list[list[Pixel]]:
     from PIL import Image
 
-    small = picture.resize(size, Image.Resampling.LANCZOS)  # pyright: ignore[reportUnknownMemberType]
+    small = picture.resize(size, Image.Resampling.LANCZOS)  # pyright: ignore[reportUnknownMemberType] (Pillow leaves it open)
     if small.mode == "RGBA":
         small = Image.alpha_composite(Image.new("RGBA", size, (*ground, 255)), small).convert("RGB")
     data, row = small.tobytes(), 3 * size[0]
