@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 from cogency_tui.agent.background_request import record_request
 from cogency_tui.agent.budget import Budget
@@ -46,6 +46,9 @@ from cogency_tui.tools.base import ToolContext
 from cogency_tui.tools.mcp.names import described_by, source_of
 from cogency_tui.tools.registry import Registry
 from cogency_tui.tools.worker_threads import in_thread
+
+if TYPE_CHECKING:
+    from cogency_tui.agent.hooks.hook import Hook
 
 SteeredAt: TypeAlias = Literal["", "step", "answer"]
 
@@ -107,8 +110,11 @@ class Conversation:
         """The background commands that it has started."""
         self.delegates = engine.project_settings.now
         self._served = engine.servers.tools
+        self.hooks: Sequence[Hook] = ()
+        """Those of its turn."""
         self.interceptors: Sequence[CallInterceptor] = ()
         """What runs around its calls, in this order."""
+        self._take_hooks()
         self.registry = assemble(self)
         self.busy = False
         """True if work is running or about to."""
@@ -226,6 +232,7 @@ class Conversation:
         await in_thread(engine.project_settings.refresh)
         engine.servers.configure(engine.project_settings.now.mcp)
         self._take_tools()
+        self._take_hooks()
         if not self._recalled:
             before = await sources_of(store, self.id, engine.workspace)
             self.gate.note(before)
@@ -238,6 +245,20 @@ class Conversation:
         """The sub-agents and workflows in force now: trust may have been revoked during the turn."""
         await in_thread(self.engine.project_settings.refresh)
         return self.engine.project_settings.now
+
+    async def current_hooks(self) -> "Sequence[Hook]":
+        """The hooks in force now: trust may have been revoked during the turn."""
+        return (await self.configured()).hooks
+
+    def _take_hooks(self) -> None:
+        """Refresh the hooks."""
+        hooks = self.engine.project_settings.now.hooks
+        if hooks == self.hooks:
+            return
+        from cogency_tui.agent.hooks.call_hooks import CallHooks
+
+        self.hooks = hooks
+        self.interceptors = [CallHooks(self)] if hooks else ()
 
     async def gather_tools(self, seconds: float | None) -> None:
         """Wait at most `seconds` for MCP servers that are starting; the next turn has the tools that are

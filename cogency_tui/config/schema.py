@@ -13,6 +13,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
+from cogency_tui.config.hooks import HookSettings
 from cogency_tui.config.mcp import McpSettings
 from cogency_tui.config.workflows import WorkflowSettings
 
@@ -431,6 +432,20 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             unset="none",
         ),
     ] = {}
+    hooks: Annotated[
+        dict[str, HookSettings],
+        _option(
+            "Commands that run on events (see /hooks)", "Hooks", when="turn", project="any", unset="none"
+        ),
+    ] = {}
+    claude_hooks: Annotated[
+        bool,
+        _option(
+            "Also run the hooks in Claude Code's settings: yours, and those of trusted projects",
+            "Claude Code hooks",
+            when="turn",
+        ),
+    ] = True
 
 
 def config_path(environ: Mapping[str, str] | None = None) -> Path:

@@ -148,6 +148,33 @@ class Step(TypedDict):
     outcome: str
 
 
+HookState: TypeAlias = Literal["done", "failed", "blocked"]
+
+
+class HookChange(TypedDict):
+    """Lines that a hook added to and removed from a file, by its path in the project."""
+
+    path: str
+    added: int
+    removed: int
+
+
+class HookRun(TypedDict):
+    """A run of the hook `name` on an event (`on`), for `duration` seconds.
+
+    A `blocked` one refused what it ran on, or had something for the model. `outcome` says in a line how it
+    ended, if it was not done; `output` is the beginning of what it wrote.
+    """
+
+    name: str
+    on: str
+    state: HookState
+    outcome: str
+    output: str
+    duration: float
+    changes: list[HookChange]
+
+
 class ResultPayload(TypedDict):
     """`outcome` is one line for the user, `content` any JSON value for the model; `error` states whether the
     model receives it as a failure, `state` how the call ended.
@@ -164,7 +191,7 @@ class ResultPayload(TypedDict):
     that nothing prevented the call from reading. Events of older versions have neither.
 
     `advice` is for a model that made a mistake in the syntax of `dialect`: how to write the call in it.
-    `note` is what else the engine has for the model.
+    `note` is what else the engine has for the model, `hooks` are the hooks that ran for the call.
     """
 
     outcome: str
@@ -187,6 +214,7 @@ class ResultPayload(TypedDict):
     advice: NotRequired[str]
     dialect: NotRequired[str]
     note: NotRequired[str]
+    hooks: NotRequired[list[HookRun]]
 
 
 DECLINED = "You declined."

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 from msgspec.structs import replace
@@ -26,8 +26,9 @@ from cogency_tui.agent.project.custom_files import (
     read_custom,
 )
 from cogency_tui.agent.project.trust import FILE_NAME, Survey, Trust, TrustState
-from cogency_tui.config import toml_reader
-from cogency_tui.config.config_file import check_options, place_of_workflow
+from cogency_tui.config import hooks, toml_reader
+from cogency_tui.config.config_file import check_options, place_of_hook, place_of_workflow
+from cogency_tui.config.hooks import HookSettings
 from cogency_tui.config.layers import Layer, file_layer, load_settings
 from cogency_tui.config.mcp import McpSettings, problem_in
 from cogency_tui.config.options import flattened, options
@@ -36,16 +37,22 @@ from cogency_tui.config.toml_reader import line_of, line_of_key
 from cogency_tui.config.workflows import WorkflowError, WorkflowSettings, check_workflows, problem_of
 from cogency_tui.errors import ConfigError
 
+if TYPE_CHECKING:
+    from cogency_tui.agent.hooks.hook import Hook, Owner
+
+OWN_CONFIGURATION = "your configuration"
+"""The place of the user's own hooks."""
+
 _MEND = "Until it is corrected, none of it is used."
 _NAME = re.compile(r"[\w.-]{1,64}", re.ASCII)
-_TABLES = ("agents", "workflows", "mcp")
+_TABLES = ("agents", "workflows", "mcp", "hooks")
 
 _KEYS_FOR_SERVERS = ("env_from", "headers_env")
 """Keys of an MCP server that only the user may set."""
 
 
 class Delegates(msgspec.Struct, frozen=True):
-    """The sub-agents, workflows and MCP servers in force, the user's and the project's."""
+    """The sub-agents, workflows, MCP servers and hooks in force, the user's and the project's."""
 
     agents: Mapping[str, AgentSettings]
     workflows: Mapping[str, WorkflowSettings]
@@ -54,6 +61,8 @@ class Delegates(msgspec.Struct, frozen=True):
     """The project's values of the options that it may set, by key."""
 
     commands: Mapping[str, CustomCommand] = {}
+    hooks: "tuple[Hook, ...]" = ()
+    """The user's first, then the project's."""
 
 
 class ProjectSettings:
@@ -73,6 +82,7 @@ class ProjectSettings:
         self._own = now = own()
         self._folder = folder
         self._files: tuple[Mapping[str, bytes], Mapping[str, bytes]] = ({}, {})
+        self._is_new = True
         self._read: bytes | None = None
         self._refreshing = threading.Lock()
         self.now = Delegates(now.agents, now.workflows, now.mcp)
@@ -106,9 +116,9 @@ class ProjectSettings:
         with suppress(ConfigError):
             # The user may be editing the file.
             own = self._read_own()
-        if files == self._files and own == self._own:
+        if files == self._files and own == self._own and not (self._is_new and own.hooks):
             return
-        self._files, self._own = files, own
+        self._files, self._own, self._is_new = files, own, False
         self._read = data = files[0].get(CONFIG)
         custom = read_custom(files[0], self.path.parent, own=False)
         own_custom = read_custom(files[1], self._folder, own=True)
@@ -118,14 +128,18 @@ class ProjectSettings:
         try:
             brought = Delegates({}, {}) if data is None else read_delegates(data, self.path)
             together = _over(alone, _with_files(brought, custom))
-            self.now = _fitting(together, custom, problems)
+            now = _fitting(together, custom, problems)
         except WorkflowError as exc:
-            self.now = alone
+            now = brought = alone
             place = place_of_workflow(self.path, (data or b"").decode("utf-8-sig"), exc)
             problems.append(f"{place}: {exc}. {_MEND}")
         except ConfigError as exc:
-            self.now = alone
+            now = brought = alone
             problems.append(exc.advice)
+        own_hooks = _hooks(own.hooks, "user", dict.fromkeys(own.hooks, OWN_CONFIGURATION), problems)
+        names = {hook.name for hook in own_hooks}
+        of_project = (hook for hook in brought.hooks if hook.name not in names)
+        self.now = replace(now, hooks=(*own_hooks, *of_project))
         self.problem = " ".join(problems)
 
     def accept(self, seen: Survey) -> None:
@@ -184,7 +198,22 @@ def read_delegates(data: bytes, path: Path) -> Delegates:
         except WorkflowError as exc:
             raise ConfigError(f"{place_of_workflow(path, text, exc)}: {exc}.", _MEND) from exc
     servers = {name: _server(name, server, text, path) for name, server in _tables(table, "mcp", text, path)}
-    return Delegates(agents, workflows, servers, _options(table, text, path))
+    brought = _project_hooks(dict(_tables(table, "hooks", text, path)), text, path)
+    return Delegates(agents, workflows, servers, _options(table, text, path), hooks=brought)
+
+
+def _hooks(
+    tables: Mapping[str, HookSettings], owner: "Owner", places: Mapping[str, str], problems: list[str]
+) -> "list[Hook]":
+    """The hooks that tables describe; append to `problems`."""
+    if not tables:
+        return []
+    # Not imported where there are none.
+    from cogency_tui.agent.hooks.hook import configured_hooks
+
+    hooks, wrong = configured_hooks(tables, owner, places)
+    problems += wrong
+    return hooks
 
 
 def _with_files(delegates: Delegates, files: CustomFiles) -> Delegates:
@@ -302,6 +331,19 @@ def _server(name: str, server: Any, text: str, path: Path) -> McpSettings:
     problem = wrong.words if wrong else f'a project cannot set "{key}": it names your environment variables'
     line = line_of_key(text, ("mcp", name, key) if key else ("mcp", name))
     raise ConfigError(f'{toml_reader.place(path, line)}: MCP server "{name}": {problem}.', _MEND)
+
+
+def _project_hooks(tables: Mapping[str, Any], text: str, path: Path) -> "tuple[Hook, ...]":
+    for name, table in tables.items():
+        if wrong := hooks.problem_in(name, table):
+            raise ConfigError(f"{place_of_hook(path, text, name, wrong)}.", _MEND)
+    lines = {name: toml_reader.place(path, line_of(text, ("hooks", name))) for name in tables}
+    settings = {name: msgspec.convert(table, HookSettings) for name, table in tables.items()}
+    problems: list[str] = []
+    found = _hooks(settings, "project", lines, problems)
+    if problems:
+        raise ConfigError(problems[0], _MEND)
+    return tuple(found)
 
 
 def project_settings_of(project: Path) -> ProjectSettings:

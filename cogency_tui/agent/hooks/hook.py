@@ -1,0 +1,109 @@
+"""A configured hook: where it comes from, what it runs on, and which calls it is for."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from cogency_tui.config.hooks import FILE, FILES, PROJECT, HookEvent, HookSettings, as_list
+from cogency_tui.errors import ToolError
+from cogency_tui.tools.registry import own_tool
+from cogency_tui.workspace.globs import compiled
+
+Owner = Literal["user", "project"]
+
+
+@dataclass(frozen=True, slots=True)
+class Hook:
+    """A hook `name`, from the file and line at `place`.
+
+    `words` are its program and arguments; `tools` our names of tools, and `files` patterns of paths, that it
+    is for: empty for all.
+    """
+
+    name: str
+    events: tuple[HookEvent, ...]
+    words: tuple[str, ...]
+    owner: Owner
+    place: str
+    tools: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    timeout: float = 60.0
+    enabled: bool = True
+
+    @property
+    def command(self) -> str:
+        """Its command, on one line."""
+        import shlex
+
+        return shlex.join(self.words)
+
+    @property
+    def takes_each_file(self) -> bool:
+        """True if it runs once for each file."""
+        return any(FILE in word for word in self.words)
+
+    @property
+    def takes_files(self) -> bool:
+        """True if it cannot run without a file."""
+        return self.takes_each_file or FILES in self.words
+
+    def is_for(self, tool: str) -> bool:
+        """Return whether it is for calls of a tool, by our name of it."""
+        return not self.tools or tool in self.tools
+
+    def matching(self, files: Sequence[Path], project: Path) -> list[Path]:
+        """Those of the files that it is for."""
+        return [file for file in files if not self.files or self._matches(file, project)]
+
+    def _matches(self, file: Path, project: Path) -> bool:
+        name = file.relative_to(project) if file.is_relative_to(project) else file
+        return any(compiled(pattern).fullmatch(name.as_posix()) for pattern in self.files)
+
+    def filled_in(self, files: Sequence[Path], project: Path) -> list[str]:
+        """Its words with the paths: a path is never more, or less, than a part of one word. They are
+        absolute, so that none is taken for an option."""
+        words: list[str] = []
+        for word in self.words:
+            if word == FILES:
+                words += map(str, files)
+            else:
+                # In one pass: a path may itself contain what stands for another.
+                values = {FILE: str(files[0]) if files else FILE, PROJECT: str(project)}
+                words.append(_PLACES.sub(lambda found: values[found[0]], word))  # noqa: B023 (used at once)
+        return words
+
+
+_PLACES = re.compile(f"{re.escape(FILE)}|{re.escape(PROJECT)}")
+
+
+def configured_hook(name: str, settings: HookSettings, owner: Owner, place: str) -> Hook:
+    """The hook that a table describes.
+
+    Raises:
+        ToolError: a pattern of files cannot be used.
+    """
+    files = as_list(settings.files)
+    for pattern in files:
+        compiled(pattern)
+    tools = tuple(dict.fromkeys(own_tool(tool) for tool in as_list(settings.tools)))
+    return Hook(
+        *(name, settings.events, settings.words, owner, place, tools, files),
+        settings.timeout,
+        settings.enabled,
+    )
+
+
+def configured_hooks(
+    tables: Mapping[str, HookSettings], owner: Owner, places: Mapping[str, str]
+) -> tuple[list[Hook], list[str]]:
+    """The hooks that tables describe, and the problems with those that cannot be used."""
+    hooks: list[Hook] = []
+    problems: list[str] = []
+    for name, settings in tables.items():
+        try:
+            hooks.append(configured_hook(name, settings, owner, places.get(name, "")))
+        except ToolError as exc:
+            problems.append(f'{places.get(name, "")}: hook "{name}": {exc} Hook ignored.'.removeprefix(": "))
+    return hooks, problems
