@@ -23,7 +23,8 @@ class InterceptedCall:
     """A call with its plan.
 
     `id` is that of the conversation's call, which a step of a workflow shares with it. `tool` is the tool's
-    own name; `context` is what the tool runs in. `hooks` are the runs of hooks for it so far.
+    own name; `context` is what the tool runs in. `hooks` are the runs of hooks for it so far, `asks`
+    the reasons for which the user must be asked about it.
     """
 
     id: str
@@ -32,6 +33,12 @@ class InterceptedCall:
     intent: Intent
     context: ToolContext
     hooks: list[HookRun] = field(default_factory=list[HookRun])
+    asks: list[str] = field(default_factory=list[str])
+
+    def asked(self, intent: Intent) -> Intent:
+        """The intent with those reasons."""
+        reasons = [*([intent.protected] if intent.protected else []), *self.asks]
+        return replace(intent, protected="; ".join(reasons)) if self.asks else intent
 
 
 class CallInterceptor(Protocol):

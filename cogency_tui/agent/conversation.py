@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from cogency_tui.agent.background_request import record_request
 from cogency_tui.agent.budget import Budget
@@ -49,6 +49,7 @@ from cogency_tui.tools.worker_threads import in_thread
 
 if TYPE_CHECKING:
     from cogency_tui.agent.hooks.hook import Hook
+    from cogency_tui.agent.hooks.turn_hooks import TurnHooks
 
 SteeredAt: TypeAlias = Literal["", "step", "answer"]
 
@@ -112,6 +113,8 @@ class Conversation:
         self._served = engine.servers.tools
         self.hooks: Sequence[Hook] = ()
         """Those of its turn."""
+        self.turn_hooks: TurnHooks | None = None
+        """Runs those that are not around calls, if there are any."""
         self.interceptors: Sequence[CallInterceptor] = ()
         """What runs around its calls, in this order."""
         self._take_hooks()
@@ -149,7 +152,7 @@ class Conversation:
         self.cache_watch = CacheWatch()
         self._channel: Channel | None = None
         self._channel_key: tuple[Mode, Provider] | None = None
-        self._settling: asyncio.Task[None] | None = None
+        self._settling: asyncio.Task[Any] | None = None
         self._recordings: set[asyncio.Task[None]] = set()
 
     @property
@@ -256,22 +259,58 @@ class Conversation:
         if hooks == self.hooks:
             return
         from cogency_tui.agent.hooks.call_hooks import CallHooks
+        from cogency_tui.agent.hooks.turn_hooks import TurnHooks
 
         self.hooks = hooks
         self.interceptors = [CallHooks(self)] if hooks else ()
+        # Sub-agents are part of their caller's turn.
+        if not self.depth:
+            self.turn_hooks = self.turn_hooks or TurnHooks(self)
+
+    async def begin_hooks(self, query: str | None, *, is_new: bool) -> str:
+        """Run the hooks before a turn with this message; return what they have for the model, nothing if the
+        user interrupts them.
+
+        Raises:
+            HookBlockedError: one of them blocks the message or the turn.
+        """
+        if self.turn_hooks is None:
+            return ""
+        work = asyncio.create_task(self.turn_hooks.begin(query, is_new=is_new))
+        await self._await_unless_interrupted(work)
+        return "" if work.cancelled() else work.result()
+
+    async def end_turn_hooks(self, state: 'Literal["done", "failed", "interrupted"]') -> None:
+        """Run the hooks after a turn that did not end with an answer."""
+        if self.turn_hooks is None or state == "done":
+            return
+
+        async def say(notice: str) -> None:
+            self.pending_notices.append(notice)
+
+        await self.turn_hooks.after_turn(state, "", 0, say)
+
+    def stop_for_hook(self, name: str, reason: str) -> None:
+        """Interrupt the turn for a hook, once what runs has its result."""
+        self.pending_notices.append(f"The hook {name} stopped the turn: {reason}")
+        asyncio.get_running_loop().call_soon(self.interrupt)
+
+    async def _await_unless_interrupted(self, work: asyncio.Task[Any]) -> None:
+        """Wait for work before a turn, which an interrupt cancels."""
+        self._settling = work
+        if self._interrupted:
+            work.cancel()
+        try:
+            await asyncio.wait([work])
+        finally:
+            work.cancel()
+            self._settling = None
 
     async def gather_tools(self, seconds: float | None) -> None:
         """Wait at most `seconds` for MCP servers that are starting; the next turn has the tools that are
         then ready.
         """
-        self._settling = asyncio.create_task(self.engine.servers.settle(seconds))
-        if self._interrupted:
-            self._settling.cancel()
-        try:
-            await asyncio.wait([self._settling])
-        finally:
-            self._settling.cancel()
-            self._settling = None
+        await self._await_unless_interrupted(asyncio.create_task(self.engine.servers.settle(seconds)))
         self._take_tools()
 
     def _take_tools(self) -> None:
@@ -349,6 +388,8 @@ class Conversation:
 
     async def close(self) -> None:
         """Close the session with the model, and stop the background commands."""
+        if self.turn_hooks is not None:
+            await self.turn_hooks.end()
         await self.background.close()
         await self._close_channel()
         await asyncio.gather(*self._recordings)

@@ -267,9 +267,14 @@ class Conversations:
             await asyncio.to_thread(self._agent_of(conversation.id).follow_project)
         if self.held and self._warming is None:
             self._warming = asyncio.create_task(self._warm())
+        context = ""
+        if conversation.turn_hooks is not None:
+            known = await store.conversation(conversation.id)
+            context = await conversation.begin_hooks(query, is_new=known is None or not known.turns)
         recorder = Recorder(store, conversation.id, queue, chunks=chunks)
         turn = Turn(conversation, store, recorder, message_waits=message_waits)
-        await turn.run(query, queue.close, lambda: self._reviewed(conversation.id), images)
+        await turn.run(query, queue.close, lambda: self._reviewed(conversation.id), images, context)
+        await conversation.end_turn_hooks(turn.state)
         with suppress(CogencyError):
             # The turn has ended; a failure here is retried with the next one.
             if self.held and query is not None and typed:

@@ -375,7 +375,11 @@ class Scheduler:
             )
             await intercept_before(self._interceptors, call)
             place = self._order.place(job)
-            agreed = await self._gate.check(self._call_id(job), job.tool, planned, place, bound.plan)
+
+            async def plan() -> Intent:
+                return call.asked(await bound.plan())
+
+            agreed = await self._gate.check(self._call_id(job), job.tool, call.asked(planned), place, plan)
             intent = agreed or planned
             detail = intent.detail if agreed and intent.effect == "write" else None
             return replace(call, intent=intent), detail

@@ -463,6 +463,14 @@ def config_directory(environ: Mapping[str, str] | None = None) -> Path:
     return config_path(environ).parent
 
 
+def claude_directory(environ: Mapping[str, str] | None = None) -> Path:
+    """The folder of the user's settings of Claude Code; `CLAUDE_CONFIG_DIR` names another."""
+    environ = os.environ if environ is None else environ
+    if given := environ.get("CLAUDE_CONFIG_DIR"):
+        return Path(given).expanduser()
+    return Path.home() / ".claude"
+
+
 def data_path(environ: Mapping[str, str] | None = None) -> Path:
     """The user's data directory; `COGENCY_DATA` names another."""
     environ = os.environ if environ is None else environ

@@ -67,7 +67,8 @@ class UserEvent(TypedDict):
     neither interrupted nor unanswered, and the message is what the model answers next.
 
     The first message of a conversation carries the `environment`: a block that describes where the model
-    works. `conversation` is the conversation's id, where events are printed. `sources` and
+    works. `hooks_context` is what hooks have for the model. `conversation` is the conversation's id, where
+    events are printed. `sources` and
     `possible_sources` are as in `ResultPayload`: those of a command that the user ran, and of tools in the
     system prompt.
     """
@@ -83,6 +84,7 @@ class UserEvent(TypedDict):
     sources: NotRequired[list[str]]
     possible_sources: NotRequired[list[str]]
     images: NotRequired[list[Image]]
+    hooks_context: NotRequired[str]
 
 
 class ThinkEvent(TypedDict):

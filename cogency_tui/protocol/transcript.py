@@ -162,10 +162,13 @@ def render(events: Sequence[Event], writer: Writer, items: AnswerItems = NO_ITEM
 
 
 def user_message(event: UserEvent) -> str:
-    """Return the user's message as the model receives it: the environment, the text, then the note on the
-    review."""
+    """Return the user's message as the model receives it: the environment, the text, what hooks add, then the
+    note on the review."""
     review = event.get("review")
-    parts = [event.get("environment") or None, user_text(event), review["text"] if review else None]
+    parts = [
+        *(event.get("environment") or None, user_text(event), event.get("hooks_context") or None),
+        review["text"] if review else None,
+    ]
     return "\n\n".join(part for part in parts if part is not None)
 
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from cogency_tui.config.hooks import FILE, FILES, PROJECT, HookEvent, HookSettings, as_list
 from cogency_tui.errors import ToolError
@@ -19,7 +19,8 @@ class Hook:
     """A hook `name`, from the file and line at `place`.
 
     `words` are its program and arguments; `tools` our names of tools, and `files` patterns of paths, that it
-    is for: empty for all.
+    is for: empty for all. One of Claude Code's settings has the name of its event there (`claude_event`), and
+    the `matcher` in place of tools. `problem` is why it cannot run.
     """
 
     name: str
@@ -31,13 +32,29 @@ class Hook:
     files: tuple[str, ...] = ()
     timeout: float = 60.0
     enabled: bool = True
+    claude_event: str = ""
+    matcher: str = ""
+    problem: str = ""
 
     @property
     def command(self) -> str:
         """Its command, on one line."""
         import shlex
 
+        if self.claude_event and self.words[1:2] == ("-c",):
+            return " ".join(self.words[2].split())
         return shlex.join(self.words)
+
+    @property
+    def can_run(self) -> bool:
+        """True if it is switched on, and nothing prevents it from running."""
+        return self.enabled and not self.problem
+
+    @property
+    def is_for_each(self) -> str:
+        """What it is for, in a few words: tools and patterns of files; empty for everything."""
+        tools = (self.matcher,) if self.matcher not in ("", "*") else self.tools
+        return " ".join(part for part in (", ".join(tools), ", ".join(self.files)) if part)
 
     @property
     def takes_each_file(self) -> bool:
@@ -49,9 +66,21 @@ class Hook:
         """True if it cannot run without a file."""
         return self.takes_each_file or FILES in self.words
 
-    def is_for(self, tool: str) -> bool:
-        """Return whether it is for calls of a tool, by our name of it."""
+    def is_for(self, tool: str, args: Mapping[str, Any]) -> bool:
+        """Return whether it is for calls of a tool, by our names of it and of its arguments."""
+        if self.claude_event:
+            from cogency_tui.agent.hooks.claude_protocol import tool_names
+
+            return any(self.matches(name) for name in tool_names(tool, args))
         return not self.tools or tool in self.tools
+
+    def matches(self, name: str) -> bool:
+        """Return whether the matcher of Claude Code's settings is for a name."""
+        if self.matcher in ("", "*"):
+            return True
+        if _NAMES.fullmatch(self.matcher):
+            return name in (each.strip() for each in re.split(r"[|,]", self.matcher))
+        return re.search(self.matcher, name) is not None
 
     def matching(self, files: Sequence[Path], project: Path) -> list[Path]:
         """Those of the files that it is for."""
@@ -75,6 +104,7 @@ class Hook:
         return words
 
 
+_NAMES = re.compile(r"[\w|, -]+", re.ASCII)
 _PLACES = re.compile(f"{re.escape(FILE)}|{re.escape(PROJECT)}")
 
 

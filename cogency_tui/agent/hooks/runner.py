@@ -33,6 +33,7 @@ from cogency_tui.workspace.diff import LineCounts
 if TYPE_CHECKING:
     from cogency_tui.agent.edits.command_watch import CommandEdits
     from cogency_tui.agent.engine import Engine
+    from cogency_tui.agent.hooks.claude_protocol import Decision
     from cogency_tui.store.blobs import Blobs
 
 INSIDE = "COGENCY_HOOK"
@@ -45,7 +46,6 @@ LONGEST_REASON = 10_000
 
 _LONGEST_DIFF = 3_000
 _LONGEST_LINE = 300
-_MOST_NAMED = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,18 +58,22 @@ class Occasion:
     call: str
     fields: Mapping[str, Any]
     files: Sequence[Path] = ()
-    tool: str = ""
 
 
 @dataclass(slots=True)
 class Verdict:
     """A run, and what follows from it: the `reason` why it blocks, `context` for the model beside that, what
-    it changed in words for the model, and the `edits`."""
+    it changed in words for the model (`report`), and the `edits`. It may have a `message` for the user, a
+    reason to ask them (`asks`), or one to end the turn (`stops`)."""
 
     run: HookRun
     reason: str = ""
     context: str = ""
-    report: str = ""
+    report: Mapping[str, str] = field(default_factory=dict[str, str])
+    notes: Sequence[str] = ()
+    asks: str = ""
+    message: str = ""
+    stops: str = ""
     edits: Sequence[Edit] = field(default_factory=list[Edit])
 
     @property
@@ -120,15 +124,17 @@ class HookRunner:
         # As a command, it can inspect its parents.
         await in_thread(conceal, os.environ.keys() - environ.keys())
         deadline = time.monotonic() + seconds
-        groups = [[file] for file in occasion.files] if hook.takes_each_file else [list(occasion.files)]
+        # Claude Code has no tool that changes several files.
+        is_apart = hook.takes_each_file or (hook.claude_event and len(occasion.files) > 1)
+        groups = [[file] for file in occasion.files] if is_apart else [list(occasion.files)]
         for files in groups:
             left = deadline - time.monotonic()
             if left <= 0:
                 yield ProcessEnd(None, "", "", f"timed out after {seconds:g} s and was stopped")
                 return
             own = {INSIDE: hook.name, "COGENCY_PROJECT": str(root)}
-            if files:
-                own["COGENCY_FILE"] = str(files[0])
+            own |= {"COGENCY_FILE": str(files[0])} if files else {}
+            own |= {"CLAUDE_PROJECT_DIR": str(root)} if hook.claude_event else {}
             given = self._given(hook, occasion, files)
             end = await run_process(hook.filled_in(files, root), root, environ | own, given, left, signs)
             if end.problem.startswith("timed out"):
@@ -141,15 +147,20 @@ class HookRunner:
 
     def _given(self, hook: Hook, occasion: Occasion, files: Sequence[Path]) -> bytes:
         """The event as JSON."""
+        root = self._engine.workspace.root
         fields: dict[str, Any] = {
             "event": occasion.event,
             "hook": hook.name,
-            "project": str(self._engine.workspace.root),
+            "project": str(root),
             "conversation": occasion.conversation,
             **occasion.fields,
         }
         if files:
             fields |= {"file": str(files[0]), "files": [str(file) for file in files]}
+        if hook.claude_event:
+            from cogency_tui.agent.hooks.claude_protocol import given
+
+            fields = given(hook, root, fields, files)
         return f"{json.dumps(fields, ensure_ascii=True, default=str)}\n".encode()
 
     async def _verdict(
@@ -163,62 +174,83 @@ class HookRunner:
     ) -> Verdict:
         redact = Redactor(self._engine.secrets).text
         state, outcome = _described(ends, problem)
-        output = "\n".join(text for end in ends for text in (end.output.strip(), end.errors.strip()) if text)
-        edits = [] if found is None else _left_edits(found)
+        reason = "\n".join(end.errors.strip() for end in ends if end.status == _BLOCKED)
+        texts = [end.output.strip() for end in ends if end.status == 0]
+        decisions = _decisions(hook, ends)
+        if decisions:
+            texts = [each.context for each in decisions]
+            reasons = [reason, *(each.reason for each in decisions)]
+            reason = "\n".join(text for text in reasons if text)
+            if reason and state == "done":
+                state, outcome = "blocked", first_line(reason)
         if found is not None and (found.put_back or found.left):
             kept = ", ".join(found.put_back or found.left)
             word = "restored" if found.put_back else "could not be restored"
             state, outcome = "failed" if state == "done" else state, f"{outcome}; {word}: {kept}".lstrip("; ")
+        message = next((each.message for each in decisions if each.message), "")
+        edits = [] if found is None else _left_edits(found)
         changes, report = await self._changes(hook, edits)
-        notes = [] if found is None else found.settled.notes
         run: HookRun = {
             "name": hook.name,
             "on": occasion.event,
             "state": state,
-            "outcome": redact(outcome),
-            "output": redact(_shortened(output, _LONGEST_OUTPUT)),
+            "outcome": redact(outcome or first_line(message)),
+            "output": "" if any(each.is_quiet for each in decisions) else redact(_written(ends)),
             "duration": seconds,
             "changes": changes,
         }
-        reason = "\n".join(end.errors.strip() for end in ends if end.status == _BLOCKED)
-        context = "\n".join(end.output.strip() for end in ends if end.status == 0 and end.output.strip())
         return Verdict(
             run,
             redact(_shortened(reason, LONGEST_REASON)) or ("no reason given" if state == "blocked" else ""),
-            redact(_shortened(context, LONGEST_REASON)),
-            redact("\n".join([*report, *notes])),
+            redact(_shortened("\n".join(text for text in texts if text), LONGEST_REASON)),
+            {path: redact(text) for path, text in report.items()},
+            [] if found is None else [*map(redact, found.settled.notes)],
+            redact(next((each.asks for each in decisions if each.asks), "")),
+            redact(message),
+            redact(next((each.stops for each in decisions if each.stops), "")),
             edits,
         )
 
-    async def _changes(self, hook: Hook, edits: Sequence[Edit]) -> tuple[list[HookChange], list[str]]:
-        """The counts of the changed lines, and what the model is told of them."""
+    async def _changes(self, hook: Hook, edits: Sequence[Edit]) -> tuple[list[HookChange], dict[str, str]]:
+        """The counts of the changed lines, and what the model is told of each file."""
         if not edits:
-            return [], []
+            return [], {}
         blobs = await self._engine.journal.blobs()
         return await in_thread(_compared, hook, edits, blobs)
 
 
-def _compared(hook: Hook, edits: Sequence[Edit], blobs: "Blobs") -> tuple[list[HookChange], list[str]]:
+def _compared(hook: Hook, edits: Sequence[Edit], blobs: "Blobs") -> tuple[list[HookChange], dict[str, str]]:
     """Blocks."""
     changes: list[HookChange] = []
-    report: list[str] = []
+    report: dict[str, str] = {}
     room = _LONGEST_DIFF
-    for number, edit in enumerate(edits):
+    for edit in edits:
         try:
             text = difference(edit, blobs)
         except StoreError:
             text = ""
         counts = diff.count(text)
         changes.append({"path": edit.path, "added": counts.added, "removed": counts.removed})
-        if number >= _MOST_NAMED:
-            continue
         fits = text and len(text) <= room
         room -= len(text) if fits else 0
         body = f":\n{_without_names(text).rstrip()}\n]" if fits else ". Read it before you change it again.]"
-        report.append(f"[The hook {hook.name} {_deed(edit)} {edit.path}{_in_brackets(counts)}{body}")
-    if len(edits) > _MOST_NAMED:
-        report.append(f"[The hook {hook.name} changed {len(edits) - _MOST_NAMED:,} more files.]")
+        report[edit.path] = f"[The hook {hook.name} {_deed(edit)} {edit.path}{_in_brackets(counts)}{body}"
     return changes, report
+
+
+def _decisions(hook: Hook, ends: Sequence[ProcessEnd]) -> "list[Decision]":
+    """What a hook of Claude Code has decided by its output."""
+    if not hook.claude_event:
+        return []
+    from cogency_tui.agent.hooks.claude_protocol import read_output
+
+    return [read_output(hook, end) for end in ends if end.status == 0]
+
+
+def _written(ends: Sequence[ProcessEnd]) -> str:
+    """The beginning of what a hook wrote."""
+    texts = (text for end in ends for text in (end.output.strip(), end.errors.strip()) if text)
+    return _shortened("\n".join(texts), _LONGEST_OUTPUT)
 
 
 def _deed(edit: Edit) -> str:

@@ -9,7 +9,7 @@ calls block.
 
 import re
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -25,17 +25,26 @@ from cogency_tui.agent.project.custom_files import (
     project_workflow,
     read_custom,
 )
-from cogency_tui.agent.project.trust import FILE_NAME, Survey, Trust, TrustState
+from cogency_tui.agent.project.mcp_server_sources import ABOVE
+from cogency_tui.agent.project.trust import (
+    FILE_NAME,
+    SETTINGS_FILES,
+    Survey,
+    Trust,
+    TrustState,
+    describe_inactive,
+)
 from cogency_tui.config import hooks, toml_reader
 from cogency_tui.config.config_file import check_options, place_of_hook, place_of_workflow
 from cogency_tui.config.hooks import HookSettings
 from cogency_tui.config.layers import Layer, file_layer, load_settings
 from cogency_tui.config.mcp import McpSettings, problem_in
 from cogency_tui.config.options import flattened, options
-from cogency_tui.config.schema import AgentSettings, Settings, config_directory
+from cogency_tui.config.schema import AgentSettings, Settings, claude_directory, config_directory
 from cogency_tui.config.toml_reader import line_of, line_of_key
 from cogency_tui.config.workflows import WorkflowError, WorkflowSettings, check_workflows, problem_of
 from cogency_tui.errors import ConfigError
+from cogency_tui.workspace.protected_names import short_path
 
 if TYPE_CHECKING:
     from cogency_tui.agent.hooks.hook import Hook, Owner
@@ -67,13 +76,21 @@ class Delegates(msgspec.Struct, frozen=True):
 
 class ProjectSettings:
     """The effective settings of `project` (resolved): the user's `own` settings, the project's as far as
-    `trust` allows, and for both their files; the user's files are in `folder`.
+    `trust` allows, and for both their files; the user's files are in `folder`, those of Claude Code in
+    `claude`.
 
     Raises:
         ConfigError: the user's settings cannot be used; on a refresh, the previous ones remain in force.
     """
 
-    def __init__(self, trust: Trust, project: Path, own: Callable[[], Settings], folder: Path) -> None:
+    def __init__(
+        self,
+        trust: Trust,
+        project: Path,
+        own: Callable[[], Settings],
+        folder: Path,
+        claude: Path | None = None,
+    ) -> None:
         self.trust = trust
         self.project = project
         self.problem = ""
@@ -81,7 +98,8 @@ class ProjectSettings:
         self._read_own = own
         self._own = now = own()
         self._folder = folder
-        self._files: tuple[Mapping[str, bytes], Mapping[str, bytes]] = ({}, {})
+        self._claude = claude
+        self._files: tuple[Mapping[str, bytes], Mapping[str, bytes], bytes] = ({}, {}, b"")
         self._is_new = True
         self._read: bytes | None = None
         self._refreshing = threading.Lock()
@@ -111,11 +129,12 @@ class ProjectSettings:
             self._refresh()
 
     def _refresh(self) -> None:
-        files = self.trust.contents(self.project), own_files(self._folder)
         own = self._own
         with suppress(ConfigError):
             # The user may be editing the file.
             own = self._read_own()
+        contents, own_contents = self.trust.contents(self.project), own_files(self._folder)
+        files = contents, own_contents, self._read_claude() if own.claude_hooks else b""
         if files == self._files and own == self._own and not (self._is_new and own.hooks):
             return
         self._files, self._own, self._is_new = files, own, False
@@ -136,11 +155,43 @@ class ProjectSettings:
         except ConfigError as exc:
             now = brought = alone
             problems.append(exc.advice)
-        own_hooks = _hooks(own.hooks, "user", dict.fromkeys(own.hooks, OWN_CONFIGURATION), problems)
-        names = {hook.name for hook in own_hooks}
-        of_project = (hook for hook in brought.hooks if hook.name not in names)
-        self.now = replace(now, hooks=(*own_hooks, *of_project))
+        hooks = self._gather_hooks(own, brought.hooks, files[0], files[2], problems)
+        self.now = replace(now, hooks=hooks)
         self.problem = " ".join(problems)
+
+    def _gather_hooks(
+        self,
+        own: Settings,
+        brought: "Sequence[Hook]",
+        contents: Mapping[str, bytes],
+        claude: bytes,
+        problems: list[str],
+    ) -> "tuple[Hook, ...]":
+        """All hooks, the user's first; append to `problems`."""
+        configured = _hooks(own.hooks, "user", dict.fromkeys(own.hooks, OWN_CONFIGURATION), problems)
+        own_claude = _claude_hooks(claude, "user", self._claude_file, problems)
+        found = [*configured, *own_claude]
+        names = {hook.name for hook in found}
+        found += [hook for hook in brought if hook.name not in names]
+        for name in SETTINGS_FILES if own.claude_hooks else ():
+            path = self.project / name.removeprefix(ABOVE)
+            found += _claude_hooks(contents.get(name, b""), "project", path, problems)
+        return tuple(found)
+
+    @property
+    def _claude_file(self) -> Path:
+        return (self._claude or self._folder) / "settings.json"
+
+    def _read_claude(self) -> bytes:
+        """The user's settings of Claude Code, if they have hooks."""
+        if self._claude is None:
+            return b""
+        try:
+            text = toml_reader.read_text(self._claude_file)
+        except ConfigError:
+            # It is of no use to the other program either.
+            return b""
+        return text.encode() if '"hooks"' in text else b""
 
     def accept(self, seen: Survey) -> None:
         """Trust the project as it was `seen`, and read it.
@@ -174,10 +225,10 @@ class ProjectSettings:
         or if they need no mention.
         """
         survey = self.survey()
-        if survey.state is TrustState.CHANGED or survey.state is TrustState.UNKNOWN:
-            why = survey.problem or f"it is {survey.state.value}"
-            return f"Nothing in {self.path.parent} is used: {why}".rstrip(".") + "."
-        return ""
+        if survey.state is not TrustState.CHANGED and survey.state is not TrustState.UNKNOWN:
+            return ""
+        unused = f"Nothing in {self.path.parent} is used: {survey.problem}" if survey.problem else ""
+        return " ".join(filter(None, (unused, describe_inactive(survey))))
 
 
 def read_delegates(data: bytes, path: Path) -> Delegates:
@@ -214,6 +265,19 @@ def _hooks(
     hooks, wrong = configured_hooks(tables, owner, places)
     problems += wrong
     return hooks
+
+
+def _claude_hooks(data: bytes, owner: "Owner", path: Path, problems: list[str]) -> "list[Hook]":
+    """The hooks in a settings file of Claude Code; append to `problems`."""
+    if not data:
+        return []
+    from cogency_tui.agent.hooks.claude_settings import SettingsError, read_claude_hooks
+
+    try:
+        return read_claude_hooks(data, owner, short_path(path))
+    except SettingsError as exc:
+        problems.append(f"{short_path(path)}: {exc}. Its hooks are not used.")
+        return []
 
 
 def _with_files(delegates: Delegates, files: CustomFiles) -> Delegates:
@@ -353,4 +417,4 @@ def project_settings_of(project: Path) -> ProjectSettings:
         ConfigError: the user's own cannot be read.
     """
     folder = config_directory()
-    return ProjectSettings(Trust(folder / FILE_NAME), project, load_settings, folder)
+    return ProjectSettings(Trust(folder / FILE_NAME), project, load_settings, folder, claude_directory())

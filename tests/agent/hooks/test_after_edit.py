@@ -180,7 +180,7 @@ async def test_a_large_change_is_sent_as_counts(bench: Bench) -> None:
     assert file.read_text().startswith("1\n2\n")
 
 
-async def test_other_files_that_it_leaves_are_its_own(bench: Bench) -> None:
+async def test_other_files_that_it_leaves_are_its_own_and_no_news_to_the_model(bench: Bench) -> None:
     put(bench, "x = 1\n")
     async with bench.agent(
         edit("x = 1", "x = 2"), "Ok.", hooks={"log": hook("after_edit", "touch", "log.txt")}
@@ -189,4 +189,4 @@ async def test_other_files_that_it_leaves_are_its_own(bench: Bench) -> None:
         assert [(each.tool, each.kind, each.path) for each in (await edits(agent))[1:]] == [
             ("hook:log", "created", "log.txt")
         ]
-    assert "The hook log created log.txt" in note
+    assert note == ""
