@@ -6,6 +6,7 @@ any time (mode, provider, permissions) is read when it is needed.
 
 import asyncio
 import json
+import os
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -35,6 +36,7 @@ from cogency_tui.agent.prompt import ACTION_TYPES, system_parts
 from cogency_tui.agent.prompt_cache import CacheWatch
 from cogency_tui.agent.request_messages import MessageLog
 from cogency_tui.agent.scheduler import Preview, Scheduler
+from cogency_tui.config.hooks import INSIDE
 from cogency_tui.config.schema import DialectChoice, EffortChoice, Mode, Settings
 from cogency_tui.errors import StoreError, UsageError
 from cogency_tui.protocol import Dialect
@@ -113,6 +115,8 @@ class Conversation:
         self._served = engine.servers.tools
         self.hooks: Sequence[Hook] = ()
         """Those of its turn."""
+        self._lost_hooks = False
+        """True if the user knows that some of them are trusted no more."""
         self.turn_hooks: TurnHooks | None = None
         """Runs those that are not around calls, if there are any."""
         self.interceptors: Sequence[CallInterceptor] = ()
@@ -250,18 +254,22 @@ class Conversation:
         return self.engine.project_settings.now
 
     async def current_hooks(self) -> "Sequence[Hook]":
-        """The hooks in force now: trust may have been revoked during the turn."""
-        return (await self.configured()).hooks
+        """The hooks in force now: a call may have changed what those of the project run."""
+        now = (await self.configured()).hooks
+        if not self._lost_hooks and any(hook.owner == "project" and hook not in now for hook in self.hooks):
+            self._lost_hooks = True
+            self.pending_notices.append("The project's hooks are off: they have changed (/trust to review).")
+        return now
 
     def _take_hooks(self) -> None:
         """Refresh the hooks."""
-        hooks = self.engine.project_settings.now.hooks
+        hooks = () if INSIDE in os.environ else self.engine.project_settings.now.hooks
         if hooks == self.hooks:
             return
         from cogency_tui.agent.hooks.call_hooks import CallHooks
         from cogency_tui.agent.hooks.turn_hooks import TurnHooks
 
-        self.hooks = hooks
+        self.hooks, self._lost_hooks = hooks, False
         self.interceptors = [CallHooks(self)] if hooks else ()
         # Sub-agents are part of their caller's turn.
         if not self.depth:

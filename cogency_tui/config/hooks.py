@@ -31,6 +31,9 @@ EVENTS: tuple[HookEvent, ...] = get_args(HookEvent)
 FILE, FILES, PROJECT = "{file}", "{files}", "{project}"
 """What stands for paths in a command."""
 
+INSIDE = "COGENCY_HOOK"
+"""The variable by which a program knows that a hook has started it: it runs none itself."""
+
 _NAME = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,31}"
 _OF_CALLS = frozenset[HookEvent]({"before_call", "after_call", "before_edit", "after_edit"})
 _SYNTAX = frozenset({"|", "||", "&&", "&", ";", ">", ">>", "<", "<<", "2>", "2>&1", "&>"})

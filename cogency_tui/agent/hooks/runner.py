@@ -17,7 +17,7 @@ from cogency_tui.agent.edits.file_history import HOOK
 from cogency_tui.agent.edits.undo_preview import difference
 from cogency_tui.agent.hooks.hook import Hook
 from cogency_tui.agent.hooks.process import ProcessEnd, run_process
-from cogency_tui.config.hooks import HookEvent
+from cogency_tui.config.hooks import INSIDE, HookEvent
 from cogency_tui.errors import JournalError, StoreError, ToolError
 from cogency_tui.protocol.events import HookChange, HookRun, HookState
 from cogency_tui.redaction import Redactor
@@ -35,9 +35,6 @@ if TYPE_CHECKING:
     from cogency_tui.agent.engine import Engine
     from cogency_tui.agent.hooks.claude_protocol import Decision
     from cogency_tui.store.blobs import Blobs
-
-INSIDE = "COGENCY_HOOK"
-"""The variable by which a program knows that a hook has started it."""
 
 _BLOCKED = 2
 _LONGEST_OUTPUT = 2_000
