@@ -6,7 +6,7 @@ any time (mode, provider, permissions) is read when it is needed.
 
 import asyncio
 import json
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
@@ -14,6 +14,7 @@ from typing import Literal, Protocol, TypeAlias
 from cogency_tui.agent.background_request import record_request
 from cogency_tui.agent.budget import Budget
 from cogency_tui.agent.call_graph import TurnActions
+from cogency_tui.agent.call_interceptors import CallInterceptor
 from cogency_tui.agent.context_window import History
 from cogency_tui.agent.cycle_metrics import Calibration
 from cogency_tui.agent.dialect_choice import dialect_for
@@ -106,6 +107,8 @@ class Conversation:
         """The background commands that it has started."""
         self.delegates = engine.project_settings.now
         self._served = engine.servers.tools
+        self.interceptors: Sequence[CallInterceptor] = ()
+        """What runs around its calls, in this order."""
         self.registry = assemble(self)
         self.busy = False
         """True if work is running or about to."""
@@ -331,7 +334,15 @@ class Conversation:
 
     def scheduler(self, actions: TurnActions, preview: Preview, wake: Callable[[], None]) -> Scheduler:
         """The scheduler of a cycle's calls; `actions` are those of its turn so far."""
-        return Scheduler(self.registry, self.gate, self._context, preview, wake, actions=actions)
+        return Scheduler(
+            self.registry,
+            self.gate,
+            self._context,
+            preview,
+            wake,
+            actions=actions,
+            interceptors=self.interceptors,
+        )
 
     def notices(self, store: Store) -> list[str]:
         """The pending notices, each of which the user is shown once."""

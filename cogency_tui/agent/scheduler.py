@@ -15,6 +15,13 @@ from functools import partial
 from typing import Any
 
 from cogency_tui.agent.call_graph import Job, NodeState, TurnActions, blocked_by, in_cycles, out_of_turn
+from cogency_tui.agent.call_interceptors import (
+    CallInterceptor,
+    InterceptedCall,
+    intercept_after,
+    intercept_before,
+    join_notes,
+)
 from cogency_tui.agent.output_variables import as_text, mentioned_in, names_in_call, substitute_call
 from cogency_tui.agent.permissions.gate import Gate
 from cogency_tui.agent.question_order import QuestionOrder
@@ -63,7 +70,7 @@ class Scheduler:
 
     `preview` receives a partial result when a call starts and whenever it has new output. `wake` is called
     when `take` has a result, or when `holding` may have changed. `actions` holds the actions of the turn's
-    earlier cycles, and collects those of this one.
+    earlier cycles, and collects those of this one. `interceptors` run around each call.
     """
 
     def __init__(
@@ -75,6 +82,7 @@ class Scheduler:
         wake: Callable[[], None],
         *,
         actions: TurnActions | None = None,
+        interceptors: Sequence[CallInterceptor] = (),
         clock: Callable[[], float] = time.time,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
@@ -83,6 +91,7 @@ class Scheduler:
         self._context = context
         self._preview = preview
         self._wake = wake
+        self._interceptors = interceptors
         self._clock = clock
         self._sleep = sleep
         self._actions = actions or TurnActions()
@@ -317,9 +326,11 @@ class Scheduler:
         job.started = self._clock()
         timer = asyncio.timeout(job.timeout)
         intent = Intent("read", job.tool)
+        call: InterceptedCall | None = None
         try:
             bound = self._bind(job, {name: job.scope[name].value for name in job.names})
-            intent, agreed = await self._permitted(job, bound)
+            call, agreed = await self._permitted(job, bound)
+            intent = call.intent
             self._report(job, "")
             job.begun = True
             if intent.effect in ("command", "tool"):
@@ -330,17 +341,21 @@ class Scheduler:
             async with timer:
                 outcome = await bound.run(partial(self._report, job), partial(self._report_step, job))
             self._note(job, intent, intent.sources | outcome.sources)
-            return outcome
         except ToolError as exc:
             if isinstance(exc, StrangerError):
                 self._note(job, intent, intent.sources)
-            return failure(exc)
+            outcome = failure(exc)
         except _BREAKAGES as exc:
-            if isinstance(exc, TimeoutError) and timer.expired():
-                return Outcome(f"{job.tool} did not end in time ({job.timeout or 0:g} s)", failed=True)
             if isinstance(exc, asyncio.CancelledError) and _is_cancelled():
                 raise
-            return Outcome(self._broke(job, exc), failed=True)
+            if isinstance(exc, TimeoutError) and timer.expired():
+                late = f"{job.tool} did not end in time ({job.timeout or 0:g} s)"
+                outcome = Outcome(late, failed=True)
+            else:
+                outcome = Outcome(self._broke(job, exc), failed=True)
+        if call is None:
+            return outcome
+        return await intercept_after(self._interceptors, call, outcome)
 
     def _note(self, job: Job, intent: Intent, sources: Sources) -> None:
         """Record the sources of a call, for the conversation and for its result."""
@@ -349,16 +364,19 @@ class Scheduler:
         if sources.certain:
             job.note = job.note or self._gate.announce_limits()
 
-    async def _permitted(self, job: Job, bound: BoundCall) -> tuple[Intent, str | None]:
-        """The intent of the call, once it is permitted, and the change of files that the user has agreed to,
-        if they were asked.
+    async def _permitted(self, job: Job, bound: BoundCall) -> tuple[InterceptedCall, str | None]:
+        """The call with its intent, once it is permitted, and the change of files that the user has agreed
+        to, if they were asked.
         """
         try:
             planned = await bound.plan()
+            call = InterceptedCall(self._call_id(job), job.tool, bound.args, planned, bound.context)
+            await intercept_before(self._interceptors, call)
             place = self._order.place(job)
             agreed = await self._gate.check(self._call_id(job), job.tool, planned, place, bound.plan)
             intent = agreed or planned
-            return intent, intent.detail if agreed and intent.effect == "write" else None
+            detail = intent.detail if agreed and intent.effect == "write" else None
+            return replace(call, intent=intent), detail
         except RefusedError as exc:
             # The user is not asked again about what they have refused.
             job.refused = exc.reason
@@ -413,8 +431,8 @@ class Scheduler:
     def _result(self, job: Job, outcome: Outcome, state: CallState) -> ResultEvent:
         payload = self._payload(job, outcome, state)
         job.sources.record(payload)
-        if job.note:
-            payload["note"] = job.note
+        if note := join_notes(outcome.note, job.note):
+            payload["note"] = note
         return self._event(job, payload)
 
     @staticmethod

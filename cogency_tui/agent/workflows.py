@@ -61,7 +61,12 @@ class Workflow:
         require_current("workflow", args.name, workflow, (await self._parent.configured()).workflows)
         run = _Run(args.name, workflow, args.parameters)
         scheduler = Scheduler(
-            self._parent.registry, self._parent.gate, context, run.preview(context.report_step), run.news.set
+            self._parent.registry,
+            self._parent.gate,
+            context,
+            run.preview(context.report_step),
+            run.news.set,
+            interceptors=self._parent.interceptors,
         )
         for name, value in args.parameters.items():
             scheduler.declare(name, value)

@@ -241,7 +241,8 @@ class Outcome:
     in addition to the intent's. `redacted` marks content that comes from whole files which were already
     searched for secrets, so that nothing left in it is part of a private key. `put_back` are protected files
     whose changes were reverted, where the call failed for no other reason. `brief` is the line for the user
-    of a failure whose `outcome` is worded for the model. `images` are for the model to see.
+    of a failure whose `outcome` is worded for the model. `images` are for the model to see. `note` is what
+    others than the tool have for the model about the call.
     """
 
     outcome: str
@@ -253,6 +254,7 @@ class Outcome:
     put_back: Sequence[str] = ()
     brief: str = ""
     images: Sequence[Image] = ()
+    note: str = ""
 
     @property
     def produced(self) -> Any:

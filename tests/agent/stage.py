@@ -3,7 +3,7 @@
 import asyncio
 import itertools
 import json
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from cogency_tui.agent.call_graph import TurnActions
+from cogency_tui.agent.call_interceptors import CallInterceptor
 from cogency_tui.agent.permissions.gate import Ask, Gate
 from cogency_tui.agent.scheduler import Scheduler
 from cogency_tui.config.schema import Permissions
@@ -111,6 +112,7 @@ class Stage:
         permissions: Permissions = "auto",
         ask: Ask | None = None,
         sleep: Callable[[float], Awaitable[None]] | None = None,
+        interceptors: Sequence[CallInterceptor] = (),
     ) -> None:
         self.news = asyncio.Event()
         self.step = Step(self.news.set)
@@ -128,6 +130,7 @@ class Stage:
             self.news.set,
             actions=TurnActions(),
             sleep=sleep or self._pause,
+            interceptors=interceptors,
         )
         self.scheduler = self._create()
 
