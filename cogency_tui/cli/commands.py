@@ -111,6 +111,20 @@ def _recall(options: argparse.Namespace) -> int:
     return _with_recall(run)
 
 
+def _usage(options: argparse.Namespace) -> int:
+    """Report tokens, cost, time, calls and hunks by model, tool, file, project or week."""
+    from cogency_tui.cli.usage import print_usage
+
+    project = None if options.all else (options.project or Path.cwd()).resolve()
+
+    async def run(recall: "Recall", _store: "Store") -> int:
+        return await print_usage(
+            recall, options.by, options.since, options.until, project, as_json=options.json
+        )
+
+    return _with_recall(run)
+
+
 def _import(options: argparse.Namespace) -> int:
     """Import a conversation that was exported as JSON Lines."""
     from cogency_tui.cli.conversations import import_conversation
@@ -299,6 +313,7 @@ COMMANDS: dict[str, Command] = {
     "run": _run,
     "parse": _parse,
     "recall": _recall,
+    "usage": _usage,
     "conversations": _conversations,
     "import": _import,
     "edits": _edits,

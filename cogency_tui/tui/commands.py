@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 PROFILE_CHOICES = ("show", "on", "off", "clear")
 COST_CHOICES = ("why",)
+USAGE_CHOICES = ("model", "tool", "file", "project", "week")
 
 
 CUSTOM = "custom"
@@ -98,6 +99,9 @@ COMMANDS = (
     SlashCommand("compact", "Summarize the conversation", "compact"),
     SlashCommand("status", "Tokens, cost, speed and current settings", "show_status"),
     SlashCommand("cost", "Tokens and cost of this conversation", "show_costs", lambda: COST_CHOICES),
+    SlashCommand(
+        "usage", "Tokens, cost and success by model, tool, file or week", "show_usage", lambda: USAGE_CHOICES
+    ),
     SlashCommand(
         "profile", "What the agent remembers about you", "profile", lambda: PROFILE_CHOICES, group="Project"
     ),

@@ -50,6 +50,7 @@ from cogency_tui.tui.transcript.units import Transcript
 from cogency_tui.tui.trust.bar import TrustBar
 from cogency_tui.tui.trust.commands import TrustCommands
 from cogency_tui.tui.undo.commands import UndoCommands, preview
+from cogency_tui.tui.usage.commands import UsageCommands
 
 if TYPE_CHECKING:
     from cogency_tui.store.store import StoredConversation
@@ -134,6 +135,7 @@ class Features:
             self.images,
             SettingsCommands(screen, bridge, display),
             StatusCommands(screen, bridge, facts),
+            UsageCommands(screen, bridge, recall.recall),
         )
 
     async def mount(self) -> None:
