@@ -50,6 +50,7 @@ from cogency_tui.tui.transcript.units import Transcript
 from cogency_tui.tui.trust.bar import TrustBar
 from cogency_tui.tui.trust.commands import TrustCommands
 from cogency_tui.tui.undo.commands import UndoCommands, preview
+from cogency_tui.tui.until.commands import UntilCommands
 
 if TYPE_CHECKING:
     from cogency_tui.store.store import StoredConversation
@@ -134,6 +135,7 @@ class Features:
             self.images,
             SettingsCommands(screen, bridge, display),
             StatusCommands(screen, bridge, facts),
+            UntilCommands(screen, bridge, self._begin_until),
         )
 
     async def mount(self) -> None:
@@ -192,6 +194,10 @@ class Features:
         self.updates.refresh()
         self.files.refresh()
         self.files.list_shown()
+
+    def _begin_until(self) -> None:
+        self.display.follow()
+        self.trust.put_off()
 
     def _restored(self) -> None:
         """Show the files that an undo, a restore or the review may have changed."""
