@@ -56,4 +56,4 @@ class UntilCommands(FeatureCommands):
             self.warn("No /until is running.")
             return
         running.stop("switched off")
-        self.say(f"`{running.name}` does not run again. The turn goes on; Esc stops it.")
+        self.say(f"`{running.name}` does not run again. What runs now goes on; Esc stops it.")
