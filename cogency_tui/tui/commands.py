@@ -91,6 +91,7 @@ COMMANDS = (
     SlashCommand("undo", "Revert the changes of the last turn", "undo", group="Review"),
     SlashCommand("redo", "Redo what /undo reverted", "redo", group="Review"),
     SlashCommand("turns", "List the turns, and go to one", "turns"),
+    SlashCommand("todos", "Go to the agent's plan", "show_plan"),
     SlashCommand("rewind", "Rewind to one of your messages", "rewind"),
     SlashCommand("timeline", "Browse the conversation event by event", "timeline"),
     SlashCommand("agents", "Sub-agents: prompt, cost, files", "agents"),
