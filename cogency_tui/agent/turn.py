@@ -44,6 +44,7 @@ from cogency_tui.protocol.events import (
     CompactionFigures,
     Image,
     ReviewNote,
+    UntilTurn,
     UserEvent,
     error_event,
     labelled_outcome,
@@ -109,8 +110,10 @@ class Turn:
         """Where the turn before this one ended for the message of this one."""
         self._history = self._follow_dialect()
         self._actions = TurnActions()
-        self.state: Literal["done", "failed", "interrupted"] = "done"
-        """How it ended, once it has."""
+        self.failure: CogencyError | None = None
+        """The error that has ended the turn, once it has."""
+        self.was_stopped = False
+        """True if the turn has ended because it was interrupted."""
         self._interrupted = False
         self._cycle: Cycle | None = None
         """The running cycle; None between two, when all is measured."""
@@ -128,6 +131,11 @@ class Turn:
         self._continuations = 0
         """Times that hooks have continued the turn after an answer."""
         self._sources = conversation.begin_turn(self, continues=bool(self._steered_at))
+
+    @property
+    def state(self) -> Literal["done", "failed", "interrupted"]:
+        """How it ended, once it has."""
+        return "interrupted" if self.was_stopped else "failed" if self.failure else "done"
 
     def interrupt(self) -> None:
         """Stop generating and running. It may be called at any time and more than once."""
@@ -155,30 +163,31 @@ class Turn:
         review: Callable[[], Awaitable[ReviewNote | None]] | None = None,
         images: Sequence[Image] = (),
         context: str = "",
+        until: UntilTurn | None = None,
     ) -> None:
         """Run the turn. Without a query it continues the last one, which failed or was interrupted, from what
         is stored.
 
         `ended` is called when the last event has been emitted, which may be before the processes of an
         interrupted command have exited. `review` returns the note about the user's decisions on the edits,
-        which the message carries, as it does the `images`, and the `context` that hooks have for the model.
+        which the message carries, as it does the `images`, the `context` that hooks have for the model, and
+        the turn's place in an `until`.
         """
         try:
             if query is None:
                 await self._continue(context)
             else:
-                await self._ask(query, review, images, context)
+                await self._ask(query, review, images, context, until)
             await self._notices()
             self._conversation.pauses = await self._requests.pauses(self._conversation.id)
             await self._cycles()
         except Interrupted:
-            self.state = "interrupted"
+            self.was_stopped = True
             await self._close(INTERRUPTED, "interrupted")
             if unstored := self._recorder.unstored:
                 await self._report(unstored)
             await self._recorder.emit({"type": "interrupt", "timestamp": self._clock()})
         except CogencyError as exc:
-            self.state = "failed"
             if self._cycle is not None:
                 self._cycle.stop()
             await self._close(_BROKEN_OFF, "failed")
@@ -196,6 +205,7 @@ class Turn:
         review: Callable[[], Awaitable[ReviewNote | None]] | None,
         images: Sequence[Image],
         context: str,
+        until: UntilTurn | None,
     ) -> None:
         """Emit the user's message."""
         message: UserEvent = {"type": "user", "timestamp": self._clock(), "content": query}
@@ -207,6 +217,8 @@ class Turn:
             message["environment"] = environment
         if review is not None and (note := await review()):
             message["review"] = note
+        if until is not None:
+            message["until"] = until
         if images:
             message["images"] = [*images]
         if context:
@@ -507,14 +519,13 @@ class Turn:
 
     async def _error(self, message: str, hint: str = "") -> None:
         """End the turn with an error."""
-        self.state = "failed"
         await self._notices()
         await self._fail(CogencyError(message, hint))
 
     async def _fail(self, error: CogencyError) -> None:
         """Report the error that ends the turn, which the store keeps."""
         redact = Redactor(self._conversation.engine.secrets).text
-        shown = CogencyError(redact(str(error)), redact(error.hint))
+        shown = self.failure = CogencyError(redact(str(error)), redact(error.hint))
         event = error_event(shown, self._clock())
         if isinstance(error, BudgetError) and error.declined:
             event["payload"]["declined"] = True

@@ -50,6 +50,8 @@ from cogency_tui.tui.transcript.units import Transcript
 from cogency_tui.tui.trust.bar import TrustBar
 from cogency_tui.tui.trust.commands import TrustCommands
 from cogency_tui.tui.undo.commands import UndoCommands, preview
+from cogency_tui.tui.until.commands import UntilCommands
+from cogency_tui.tui.usage.commands import UsageCommands
 
 if TYPE_CHECKING:
     from cogency_tui.store.store import StoredConversation
@@ -134,6 +136,8 @@ class Features:
             self.images,
             SettingsCommands(screen, bridge, display),
             StatusCommands(screen, bridge, facts),
+            UsageCommands(screen, bridge, recall.recall),
+            UntilCommands(screen, bridge, self._begin_until),
         )
 
     async def mount(self) -> None:
@@ -192,6 +196,10 @@ class Features:
         self.updates.refresh()
         self.files.refresh()
         self.files.list_shown()
+
+    def _begin_until(self) -> None:
+        self.display.follow()
+        self.trust.put_off()
 
     def _restored(self) -> None:
         """Show the files that an undo, a restore or the review may have changed."""
