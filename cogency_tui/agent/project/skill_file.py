@@ -8,11 +8,11 @@ the skill can still be used, as with other agents.
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import msgspec
 
-from cogency_tui.safe_text import clean, one_line
+from cogency_tui.safe_text import clean, one_line, visible
 
 LONGEST_NAME = 64
 LONGEST_DESCRIPTION = 1024
@@ -55,6 +55,7 @@ def read_skill_file(data: bytes, folder: str) -> SkillFile:
         text = data.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as exc:
         raise ValueError(f"it is not UTF-8 (at byte {exc.start})") from exc
+    text = visible(clean(text))
     warnings: list[str] = []
     keys, body = _split(text, warnings)
     return SkillFile(
@@ -108,11 +109,14 @@ def _mapping(block: str) -> dict[str, Value]:
     """
     import yaml
 
-    loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    # Its types are incomplete there.
+    events: Iterator[yaml.Event] = cast("Any", yaml).parse(
+        block, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    )
     containers: list[list[Value] | dict[str, Value]] = []
     keys: list[str | None] = []
     root: Value = {}
-    for count, event in enumerate(yaml.parse(block, Loader=loader)):
+    for count, event in enumerate(events):
         if isinstance(event, yaml.AliasEvent):
             raise ValueError("its front matter has an alias (*), which is not supported")
         if count > _MOST_VALUES or len(containers) > _DEEPEST:
@@ -206,13 +210,7 @@ def _line(value: "Value | None") -> str:
         value = " ".join(each for each in value if isinstance(each, str))
     if not isinstance(value, str):
         return ""
-    return " ".join("".join(filter(_is_visible, clean(value))).split())
-
-
-def _is_visible(character: str) -> bool:
-    code = ord(character)
-    selector = 0xFE00 <= code <= 0xFE0F or 0xE0100 <= code <= 0xE01EF
-    return not selector and unicodedata.category(character) != "Cf"
+    return " ".join(visible(clean(value)).split())
 
 
 def _is_true(value: "Value | None", *, default: bool) -> bool:

@@ -12,6 +12,7 @@ calls block.
 import hashlib
 import json
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
 from pathlib import Path
@@ -45,6 +46,8 @@ _CATALOG = 12_000
 
 _LONGEST, _SHORTEST = 500, 40
 """Characters of one description there: where there are few skills, and where there are very many."""
+
+_COMMAND = re.compile(r"[a-z][a-z0-9-]*")
 
 _HEAD = """\
 Skills
@@ -250,14 +253,29 @@ def active_skills(listed: Sequence[ListedSkill]) -> dict[str, Skill]:
     }
 
 
+def has_command(listed: ListedSkill) -> bool:
+    """Return whether the user can start a skill by its name."""
+    return (
+        listed.state is SkillState.ACTIVE
+        and listed.skill is not None
+        and listed.skill.file.invocable
+        and _COMMAND.fullmatch(listed.name) is not None
+    )
+
+
 def skill_commands(skills: Mapping[str, Skill]) -> dict[str, CustomCommand]:
     """The skills as slash commands: each sends a message that names the skill."""
     return {
         name: CustomCommand(
-            name, f"Use the skill {name}.", _cut(skill.file.description, 100), "[TEXT]", skill.place
+            name,
+            f"Use the skill {name}.",
+            _cut(skill.file.description, 100),
+            "[TEXT]",
+            short_path(Path(skill.place)) if skill.own else skill.place,
+            group="Skills",
         )
         for name, skill in skills.items()
-        if skill.file.invocable
+        if skill.file.invocable and _COMMAND.fullmatch(name)
     }
 
 

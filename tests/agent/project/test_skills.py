@@ -71,7 +71,8 @@ class Desk:
             data=self.folder.with_name("data"),
             environ={"COGENCY_CONFIG": str(self.folder / "config.toml")},
             ask=ask,
-            **{"mode": "replay", **options},
+            mode="replay",
+            **options,
         )
 
 
@@ -212,7 +213,7 @@ def test_the_text_for_the_prompt_is_the_same_bytes_and_bounded(desk: Desk) -> No
         desk.own(f"skill-{number:03}", description=f"Number {number}. " + "words " * 150)
     desk.settings.refresh()
     text = describe_skills(desk.settings.now.skills)
-    assert text == describe_skills(dict(reversed(desk.settings.now.skills.items())))
+    assert text == describe_skills(dict(reversed(list(desk.settings.now.skills.items()))))
     assert text.count("\n- skill-") == 250
     assert len(text) < 24_000
     few = {name: each for name, each in desk.settings.now.skills.items() if name < "skill-003"}
@@ -321,7 +322,8 @@ async def test_sub_agents_have_skills_too_if_they_may(desk: Desk) -> None:
         *(reply for call in calls for reply in (call, "Yes.")), "Done.", settings=Settings(agents=agents)
     ) as agent:
         await told(agent)
-        prompts = [sent[0]["content"] for sent in agent.provider.sent]  # pyright: ignore
+        provider: Any = agent.provider
+        prompts: list[str] = [sent[0]["content"] for sent in provider.sent]
     with_role = {name: prompt for name in agents for prompt in prompts if agents[name].instructions in prompt}
     assert '- pdf (the user\'s): "Reads forms."' in with_role["helper"]
     assert '- pdf (the user\'s): "Reads forms."' in with_role["skilled"]
