@@ -155,6 +155,11 @@ def parser_of(name: str, description: str) -> argparse.ArgumentParser:
         parser.add_argument("--json", action="store_true", help="one JSON object per line")
     elif name == "trust":
         _add_trust_options(parser)
+    elif name == "skills":
+        parser.add_argument(
+            "--cwd", type=Path, metavar="DIR", help="project directory; default: the current one"
+        )
+        parser.add_argument("--json", action="store_true", help="one JSON object per line")
     elif name == "config":
         _add_config_actions(parser)
     elif name == "bench":

@@ -236,6 +236,13 @@ def _trust(options: argparse.Namespace) -> int:
     return trust_project(project_of(options), yes=options.yes, as_json=options.json)
 
 
+def _skills(options: argparse.Namespace) -> int:
+    """List the skills of the user and a project."""
+    from cogency_tui.cli.skills import list_skills
+
+    return list_skills(project_of(options), as_json=options.json)
+
+
 def _config(options: argparse.Namespace) -> int:
     """Show and change options."""
     from cogency_tui.cli.config import print_path, set_option, show_config, unset_option
@@ -336,6 +343,7 @@ COMMANDS: dict[str, Command] = {
     "profile": _profile,
     "models": _models,
     "trust": _trust,
+    "skills": _skills,
     "config": _config,
     "acp": _acp,
     "serve": _serve,

@@ -303,6 +303,8 @@ class ToolContext:
     files that a command of the call may make; `agreed` is the diff of the only changes of files that the user
     has agreed to, if they were asked. `remotes` are those of the project's repository, where the agent's
     commands may contact them. `add_image` stores an image of a result, by its content and name.
+    `is_of_skill` states whether a resolved path outside the project is a file of a skill of the user's own,
+    which is read unasked.
     """
 
     workspace: Workspace
@@ -323,6 +325,7 @@ class ToolContext:
     agreed: str | None = None
     remotes: Remotes | None = None
     add_image: AddImage | None = None
+    is_of_skill: Callable[[Path], bool] = field(default=lambda _path: False)
 
     def locate(self, given: str) -> Location:
         """Resolve a path; in a planned call, to the location of the plan.

@@ -86,6 +86,7 @@ COMMANDS = (
         "trust",
         group="Project",
     ),
+    SlashCommand("skills", "Skills: which are in use, and why others are not", "skills", group="Project"),
     SlashCommand("mcp", "MCP server status and restart", "mcp", takes="[NAME]", group="Project"),
     SlashCommand("review", "Review every edit, hunk by hunk", "review", group="Review"),
     SlashCommand("undo", "Revert the changes of the last turn", "undo", group="Review"),
@@ -124,7 +125,7 @@ def with_custom(custom: "Iterable[CustomCommand]") -> tuple[SlashCommand, ...]:
     return (
         *COMMANDS,
         *(
-            SlashCommand(each.name, _summary(each), CUSTOM, takes=each.takes, group="Custom")
+            SlashCommand(each.name, _summary(each), CUSTOM, takes=each.takes, group=each.group)
             for each in others
         ),
     )

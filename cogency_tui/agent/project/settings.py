@@ -26,6 +26,7 @@ from cogency_tui.agent.project.custom_files import (
     read_custom,
 )
 from cogency_tui.agent.project.mcp_server_sources import ABOVE
+from cogency_tui.agent.project.skill_folders import are_there
 from cogency_tui.agent.project.trust import (
     FILE_NAME,
     SETTINGS_FILES,
@@ -48,6 +49,7 @@ from cogency_tui.workspace.protected_names import short_path
 
 if TYPE_CHECKING:
     from cogency_tui.agent.hooks.hook import Hook, Owner
+    from cogency_tui.agent.project.skills import ListedSkill, Skill, SkillFinder
 
 OWN_CONFIGURATION = "your configuration"
 """The place of the user's own hooks."""
@@ -70,6 +72,11 @@ class Delegates(msgspec.Struct, frozen=True):
     """The project's values of the options that it may set, by key."""
 
     commands: Mapping[str, CustomCommand] = {}
+    """The commands in files, and below them the skills."""
+
+    skills: "Mapping[str, Skill]" = {}
+    """The skills that count, by name."""
+
     hooks: "tuple[Hook, ...]" = ()
     """The user's first, then the project's."""
 
@@ -101,6 +108,9 @@ class ProjectSettings:
         self._claude = claude
         self._files: tuple[Mapping[str, bytes], Mapping[str, bytes], bytes] = ({}, {}, b"")
         self._is_new = True
+        self.skills: tuple[ListedSkill, ...] = ()
+        """All skills, as of the last `refresh`."""
+        self._skill_finder: SkillFinder | None = None
         self._read: bytes | None = None
         self._refreshing = threading.Lock()
         self.now = Delegates(now.agents, now.workflows, now.mcp)
@@ -135,9 +145,10 @@ class ProjectSettings:
             own = self._read_own()
         contents, own_contents = self.trust.contents(self.project), own_files(self._folder)
         files = contents, own_contents, self._read_claude() if own.claude_hooks else b""
-        if files == self._files and own == self._own and not (self._is_new and own.hooks):
+        skills, is_same = self._find_skills(), files == self._files and own == self._own
+        if is_same and skills == self.skills and not (self._is_new and own.hooks):
             return
-        self._files, self._own, self._is_new = files, own, False
+        self._files, self._own, self.skills, self._is_new = files, own, skills, False
         self._read = data = files[0].get(CONFIG)
         custom = read_custom(files[0], self.path.parent, own=False)
         own_custom = read_custom(files[1], self._folder, own=True)
@@ -156,7 +167,7 @@ class ProjectSettings:
             now = brought = alone
             problems.append(exc.advice)
         hooks = self._gather_hooks(own, brought.hooks, files[0], files[2], problems)
-        self.now = replace(now, hooks=hooks)
+        self.now = _with_skills(replace(now, hooks=hooks), skills) if skills else replace(now, hooks=hooks)
         self.problem = " ".join(problems)
 
     def _gather_hooks(
@@ -192,6 +203,16 @@ class ProjectSettings:
             # It is of no use to the other program either.
             return b""
         return text.encode() if '"hooks"' in text else b""
+
+    def _find_skills(self) -> "tuple[ListedSkill, ...]":
+        if not are_there(self._folder, self.project):
+            return ()
+        # Loaded where there are skills.
+        from cogency_tui.agent.project.skills import SkillFinder
+
+        if self._skill_finder is None:
+            self._skill_finder = SkillFinder(self._folder, self.project, self.trust)
+        return self._skill_finder.find()
 
     def accept(self, seen: Survey) -> None:
         """Trust the project as it was `seen`, and read it.
@@ -278,6 +299,14 @@ def _claude_hooks(data: bytes, owner: "Owner", path: Path, problems: list[str]) 
     except SettingsError as exc:
         problems.append(f"{short_path(path)}: {exc}. Its hooks are not used.")
         return []
+
+
+def _with_skills(delegates: Delegates, listed: "Sequence[ListedSkill]") -> Delegates:
+    """Add the skills that count."""
+    from cogency_tui.agent.project.skills import active_skills, skill_commands
+
+    skills = active_skills(listed)
+    return replace(delegates, skills=skills, commands={**skill_commands(skills), **delegates.commands})
 
 
 def _with_files(delegates: Delegates, files: CustomFiles) -> Delegates:

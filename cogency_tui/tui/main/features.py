@@ -41,6 +41,7 @@ from cogency_tui.tui.recall.commands import RecallCommands
 from cogency_tui.tui.review.commands import ReviewCommands
 from cogency_tui.tui.servers.commands import ServerCommands
 from cogency_tui.tui.settings.commands import SettingsCommands
+from cogency_tui.tui.skills.commands import SkillCommands
 from cogency_tui.tui.status.background_updates import Surroundings
 from cogency_tui.tui.status.commands import StatusCommands
 from cogency_tui.tui.subagents.commands import SubagentCommands
@@ -131,6 +132,7 @@ class Features:
             UndoCommands(screen, bridge, self._restored),
             self.review,
             ServerCommands(screen, bridge),
+            SkillCommands(screen, bridge, self.conversations.suggest),
             HelpCommands(screen, bridge, lambda: self.custom.known, self._prompt_help),
             self.custom,
             self.images,

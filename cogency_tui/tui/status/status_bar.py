@@ -51,8 +51,8 @@ class Status(msgspec.Struct, frozen=True):
     configuration. `has_sessions`: the provider can do resume mode. `effort_sent` is what the model gets
     instead of an effort that it lacks; `effort_refused`: it has refused it, and is asked without one. At
     `session_expires`, in Unix seconds, the provider drops the session if nothing is sent.
-    `dialect` is the one of the next step, and `dialect_reason` says why. `plan` is the agent's plan. Work goes
-    on `until` a command succeeds, with this `until_progress`.
+    `dialect` is the one of the next step, and `dialect_reason` says why. `plan` is the agent's plan. Work
+    goes on `until` a command succeeds, with this `until_progress`.
     """
 
     mode: Mode
