@@ -27,6 +27,7 @@ from cogency_tui.config.schema import (
     Mode,
     Permissions,
     Settings,
+    claude_directory,
     config_directory,
     config_path,
     data_path,
@@ -175,7 +176,10 @@ class Agent:
 
             folder = config_directory(self._environment)
             own = partial(load_settings, settings=self._given, environ=self._environment)
-            self._project_settings = ProjectSettings(Trust(folder / FILE_NAME), self.project, own, folder)
+            claude = claude_directory(self._environment)
+            self._project_settings = ProjectSettings(
+                Trust(folder / FILE_NAME), self.project, own, folder, claude
+            )
         return self._project_settings
 
     @property

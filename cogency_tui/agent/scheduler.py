@@ -370,10 +370,16 @@ class Scheduler:
         """
         try:
             planned = await bound.plan()
-            call = InterceptedCall(self._call_id(job), job.tool, bound.args, planned, bound.context)
+            call = InterceptedCall(
+                *(self._call_id(job), job.tool, bound.args, planned, bound.context), job.hooks
+            )
             await intercept_before(self._interceptors, call)
             place = self._order.place(job)
-            agreed = await self._gate.check(self._call_id(job), job.tool, planned, place, bound.plan)
+
+            async def plan() -> Intent:
+                return call.asked(await bound.plan())
+
+            agreed = await self._gate.check(self._call_id(job), job.tool, call.asked(planned), place, plan)
             intent = agreed or planned
             detail = intent.detail if agreed and intent.effect == "write" else None
             return replace(call, intent=intent), detail
@@ -433,6 +439,8 @@ class Scheduler:
         job.sources.record(payload)
         if note := join_notes(outcome.note, job.note):
             payload["note"] = note
+        if job.hooks:
+            payload["hooks"] = job.hooks
         return self._event(job, payload)
 
     @staticmethod

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
+from cogency_tui.agent.edits.file_history import hook_of
 from cogency_tui.agent.edits.reverse import Obstacle
 from cogency_tui.agent.edits.undo_selection import UndoRecord
 from cogency_tui.store.edit_records import Edit, Kind, State
@@ -218,6 +219,16 @@ class Hunk:
     def turns(self) -> tuple[int, ...]:
         """The turns that made it."""
         return tuple(dict.fromkeys(edit.origin.turn for edit in self.edits))
+
+    @property
+    def hooks(self) -> tuple[str, ...]:
+        """The names of the hooks that made it, or a part of it."""
+        return tuple(dict.fromkeys(name for edit in self.edits if (name := hook_of(edit))))
+
+    @property
+    def is_of_hooks(self) -> bool:
+        """True if hooks alone made it."""
+        return all(map(hook_of, self.edits))
 
 
 @dataclass(frozen=True, slots=True)

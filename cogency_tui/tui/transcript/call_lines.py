@@ -14,7 +14,7 @@ from rich.segment import Segment
 from rich.style import Style
 
 from cogency_tui.agent.user_command import NAME
-from cogency_tui.protocol.events import DECLINED
+from cogency_tui.protocol.events import DECLINED, HookRun
 from cogency_tui.protocol.transcript import NO_OUTPUT
 from cogency_tui.safe_text import one_line, reveal
 from cogency_tui.tui.kit.lines import Line, cells, fit, fit_path, fit_words, width_of, wrap
@@ -59,7 +59,13 @@ _OBVIOUS = OPEN | frozenset[State](("done", "interrupted", "not run"))
 
 def draw_call(call: CallUnit, pen: Pen, *, expanded: bool = False) -> list[Line]:
     """Draw the card of a call: one line, or one for each changed file. Unless it is `expanded`, the reason
-    of a failure, that of a refusal for which the line has no room, and the end of running output follow."""
+    of a failure, that of a refusal for which the line has no room, the end of running output, and the hooks
+    that did something follow."""
+    hooks = [] if expanded else [_hook_row(run, pen) for run in call.notable_hooks]
+    return [*_card(call, pen, expanded=expanded), *hooks]
+
+
+def _card(call: CallUnit, pen: Pen, *, expanded: bool) -> list[Line]:
     changes = call.changes()
     if changes:
         return [_change_row(call, change, pen) for change in changes]
@@ -205,6 +211,30 @@ def _reason(call: CallUnit, pen: Pen) -> list[Line]:
         last = fit(f"{lines[TAIL - 1].text} {lines[TAIL].text}", pen.width - 2)
         lines = [*lines[: TAIL - 1], Line([Segment(last, text.style)], lines[TAIL - 1].joint)]
     return [line.indented(Segment("  ", pen.styles())) for line in lines]
+
+
+def _hook_row(run: HookRun, pen: Pen) -> Line:
+    """Draw a run of a hook: what it changed, or why it blocked or failed, and its time."""
+    styles = pen.styles
+    time = [Segment(duration(run["duration"]).rjust(TIME_COLUMN), styles("dim"))]
+    left = [Segment(f"  hook {one_line(run['name'])}", styles("dim"))]
+    left.append(Segment(f"  {describe_hook(run)}", styles("dim" if run["state"] == "done" else "edit")))
+    room = pen.width - width_of(time) - _GAP
+    if width_of(left) > room:
+        left[-1] = Segment(fit(left[-1].text, max(1, room - width_of(left[:1]))), left[-1].style)
+    return pen.apart(left, time if width_of([*left, *time]) + _GAP <= pen.width else [])
+
+
+def describe_hook(run: HookRun) -> str:
+    """What a hook did, in a line: the lines that it changed, and how it ended if it was not done."""
+    changes = run["changes"]
+    added, removed = (sum(change[side] for change in changes) for side in ("added", "removed"))
+    counts = count_lines(added, removed) if changes else ""
+    files = f" in {plural(len(changes), 'file')}" if len(changes) > 1 else ""
+    ended = {"done": "", "blocked": "blocked", "failed": "failed"}[run["state"]]
+    outcome = one_line(run["outcome"])
+    how = f"{ended}: {outcome}" if ended and outcome else ended
+    return " · ".join(part for part in (f"{counts}{files}", how) if part)
 
 
 def _image_lines(call: CallUnit, pen: Pen) -> list[Line]:
