@@ -148,6 +148,23 @@ class Step(TypedDict):
     outcome: str
 
 
+Author: TypeAlias = Literal["conversation", "subagent", "user", "command", "program"]
+
+
+class ChangedBy(TypedDict):
+    """A change of the file `path` by another than the conversation that has read it, at `at` (Unix seconds).
+
+    `title` is that of the other conversation, or of the sub-agent; that of a change by the user is empty
+    where they made it in this conversation. A `command` may have made it, and still runs; a `program` is the
+    user's editor, or any other outside of this one.
+    """
+
+    path: str
+    by: Author
+    title: str
+    at: float
+
+
 class ResultPayload(TypedDict):
     """`outcome` is one line for the user, `content` any JSON value for the model; `error` states whether the
     model receives it as a failure, `state` how the call ended.
@@ -164,7 +181,8 @@ class ResultPayload(TypedDict):
     that nothing prevented the call from reading. Events of older versions have neither.
 
     `advice` is for a model that made a mistake in the syntax of `dialect`: how to write the call in it.
-    `note` is what else the engine has for the model.
+    `note` is what else the engine has for the model. `changed_by` are the changes of others that were in the
+    files of the call, and that the model had not seen.
     """
 
     outcome: str
@@ -187,6 +205,7 @@ class ResultPayload(TypedDict):
     advice: NotRequired[str]
     dialect: NotRequired[str]
     note: NotRequired[str]
+    changed_by: NotRequired[list[ChangedBy]]
 
 
 DECLINED = "You declined."
