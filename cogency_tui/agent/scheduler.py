@@ -458,6 +458,8 @@ class Scheduler:
             payload["images"] = list(outcome.images)
         if outcome.changed_by:
             payload["changed_by"] = list(outcome.changed_by)
+        if outcome.plan is not None:
+            payload["plan"] = list(outcome.plan)
         return payload
 
     def _event(self, job: Job, payload: ResultPayload) -> ResultEvent:

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 import msgspec
 
-from cogency_tui.protocol.events import CallEvent, ChangedBy, Image, ResultEvent, outcome_shown
+from cogency_tui.protocol.events import CallEvent, ChangedBy, Image, PlannedStep, ResultEvent, outcome_shown
 from cogency_tui.protocol.events import Step as StepFields
+from cogency_tui.protocol.plan import describe_plan
 from cogency_tui.protocol.transcript import as_tool_call
 from cogency_tui.safe_text import clean, one_line
 from cogency_tui.tui.kit.command_output import Output
@@ -126,7 +127,7 @@ class CallUnit(msgspec.Struct):
     `outcome` is for the user, `sent` the text that the model was sent in its place, if that says more. `mode`
     is the permission mode that refused the call. Files in the directory `root` are shown relative to it.
     `asked` is when its question appeared, `decision` the user's about its changes in the review. Of an
-    `orphaned` call the program ended before it was complete.
+    `orphaned` call the program ended before it was complete. `plan` is the model's plan from its result on.
 
     `changed_by` are changes by others that were in its files, unknown to the model. `output` is its output so
     far, until a result replaces it, with its `images`. From then on the texts in
@@ -151,6 +152,7 @@ class CallUnit(msgspec.Struct):
     orphaned: bool = False
     images: Sequence[Image] = ()
     changed_by: Sequence[ChangedBy] = ()
+    plan: Sequence[PlannedStep] | None = None
     _steps: list[CallStep] = msgspec.field(default_factory=list[CallStep])
     _pieces: dict[str, list[str]] = msgspec.field(default_factory=dict[str, list[str]])
     _changes: list[FileChange] | None = None
@@ -232,6 +234,7 @@ class CallUnit(msgspec.Struct):
         self.content = packed_texts(payload["content"])
         self.images = payload.get("images", ())
         self.changed_by = payload.get("changed_by", ())
+        self.plan = payload.get("plan")
         self.arguments = packed_texts(self.args)
         self._pieces.clear()
         self.state = "not run" if payload.get("not_run") else payload["state"]
@@ -311,7 +314,11 @@ class CallUnit(msgspec.Struct):
         """Its subject, as far as it is written."""
         if self._subject is not None:
             return self._subject
-        subject = _subject_of(self.name, self.args, self.root)
+        subject = (
+            Subject(one_line(describe_plan(self.plan)), is_path=False)
+            if self.plan is not None
+            else _subject_of(self.name, self.args, self.root)
+        )
         if self.settled:
             self._subject = subject
         return subject
@@ -333,6 +340,13 @@ class CallUnit(msgspec.Struct):
         from cogency_tui.tools.registry import tally_of
 
         return None if self.images else tally_of(self.name)
+
+    @property
+    def is_plan(self) -> bool:
+        """True if it updates the plan, or is about to."""
+        from cogency_tui.tools.registry import own_tool
+
+        return self.plan is not None or own_tool(self.name) == "plan"
 
     @property
     def may_change(self) -> bool:
