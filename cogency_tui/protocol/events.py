@@ -205,7 +205,7 @@ class ResultPayload(TypedDict):
 
     `advice` is for a model that made a mistake in the syntax of `dialect`: how to write the call in it.
     `note` is what else the engine has for the model. `plan` is the model's whole plan from this call on.
-    `changed_by` are the changes of others that were in the files of the call, and that the model had not seen.
+    `changed_by` are the changes of others that were in the files of the call, unknown to the model.
     """
 
     outcome: str
