@@ -39,6 +39,7 @@ from cogency_tui.errors import (
 )
 from cogency_tui.protocol.dialects import new_id
 from cogency_tui.protocol.events import (
+    BACKGROUND_NEWS,
     CallState,
     CompactionFigures,
     Image,
@@ -219,6 +220,7 @@ class Turn:
             if self._ends_before(number):
                 await self._end()
                 return
+            await self._report_background()
             cycle = await self._begin(last=number == most)
             await cycle.run()
             await cycle.settle()
@@ -258,6 +260,14 @@ class Turn:
             f"Turn stopped after {most} step{'' if most == 1 else 's'} (the maximum).",
             "Send another message to continue, or raise Maximum steps per turn (max_iterations).",
         )
+
+    async def _report_background(self) -> None:
+        """Report to the model, once, what background commands wrote that it watches for, and their ends."""
+        line, text = self._conversation.background.take_news()
+        if text:
+            event = brief_result(new_id(), BACKGROUND_NEWS, line, self._clock(), "done")
+            event["payload"]["content"] = text
+            await self._recorder.emit(event)
 
     def _ends_before(self, number: int) -> bool:
         """Return whether the turn ends before its request of this number, for a message that waits.
