@@ -129,6 +129,8 @@ def parser_of(name: str, description: str) -> argparse.ArgumentParser:
         _add_conversation_actions(parser)
     elif name == "recall":
         _add_recall_options(parser)
+    elif name == "usage":
+        _add_usage_options(parser)
     elif name == "import":
         parser.add_argument("file", nargs="?", type=Path, metavar="FILE", help="JSON Lines; default: stdin")
     elif name == "edits":
@@ -153,6 +155,11 @@ def parser_of(name: str, description: str) -> argparse.ArgumentParser:
         parser.add_argument("--json", action="store_true", help="one JSON object per line")
     elif name == "trust":
         _add_trust_options(parser)
+    elif name == "skills":
+        parser.add_argument(
+            "--cwd", type=Path, metavar="DIR", help="project directory; default: the current one"
+        )
+        parser.add_argument("--json", action="store_true", help="one JSON object per line")
     elif name == "config":
         _add_config_actions(parser)
     elif name == "bench":
@@ -227,6 +234,25 @@ def _add_recall_options(parser: argparse.ArgumentParser) -> None:
         help="show usage totals instead of matches; QUERY may limit the period (since:30d before:…)",
     )
     parser.add_argument("--json", action="store_true", help="one JSON object per line")
+
+
+def _add_usage_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--by",
+        default="model",
+        metavar="DIMENSION,…",
+        help="model, tool, file, project or week, or several of them; default: model",
+    )
+    parser.add_argument(
+        "--since", default="30d", metavar="TIME", help="30d, 2026-05-01, … or all; default: 30d"
+    )
+    parser.add_argument("--until", metavar="TIME", help="end of the period; default: now")
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--all", action="store_true", help="include all projects")
+    where.add_argument(
+        "--project", type=Path, metavar="DIR", help="project directory; default: the current one"
+    )
+    parser.add_argument("--json", action="store_true", help="one JSON object")
 
 
 def _add_edit_actions(parser: argparse.ArgumentParser) -> None:

@@ -126,6 +126,20 @@ def _recall(options: argparse.Namespace) -> int:
     return _with_recall(run)
 
 
+def _usage(options: argparse.Namespace) -> int:
+    """Report tokens, cost, time, calls and hunks by model, tool, file, project or week."""
+    from cogency_tui.cli.usage import print_usage
+
+    project = None if options.all else (options.project or Path.cwd()).resolve()
+
+    async def run(recall: "Recall", _store: "Store") -> int:
+        return await print_usage(
+            recall, options.by, options.since, options.until, project, as_json=options.json
+        )
+
+    return _with_recall(run)
+
+
 def _import(options: argparse.Namespace) -> int:
     """Import a conversation that was exported as JSON Lines."""
     from cogency_tui.cli.conversations import import_conversation
@@ -222,6 +236,13 @@ def _trust(options: argparse.Namespace) -> int:
     return trust_project(project_of(options), yes=options.yes, as_json=options.json)
 
 
+def _skills(options: argparse.Namespace) -> int:
+    """List the skills of the user and a project."""
+    from cogency_tui.cli.skills import list_skills
+
+    return list_skills(project_of(options), as_json=options.json)
+
+
 def _config(options: argparse.Namespace) -> int:
     """Show and change options."""
     from cogency_tui.cli.config import print_path, set_option, show_config, unset_option
@@ -314,6 +335,7 @@ COMMANDS: dict[str, Command] = {
     "run": _run,
     "parse": _parse,
     "recall": _recall,
+    "usage": _usage,
     "conversations": _conversations,
     "import": _import,
     "edits": _edits,
@@ -321,6 +343,7 @@ COMMANDS: dict[str, Command] = {
     "profile": _profile,
     "models": _models,
     "trust": _trust,
+    "skills": _skills,
     "config": _config,
     "acp": _acp,
     "serve": _serve,

@@ -33,6 +33,7 @@ from cogency_tui.safe_text import one_line, reveal
 from cogency_tui.signal_delivery import on_signal
 from cogency_tui.store.store import new_conversation_id
 from cogency_tui.tools.loss import describe_losses
+from cogency_tui.tools.registry import own_tool
 
 if TYPE_CHECKING:
     from cogency_tui.agent.until import Until
@@ -249,7 +250,9 @@ def _print_event(event: Event) -> None:
             talk(f"· image {describe_image(image)}")
     elif event["type"] == "call":
         call = as_tool_call(call_record(event))
-        talk(f"· {call['name']} {describe_args(call['args'])}")
+        if own_tool(str(call["name"])) != "plan":
+            # The result of an update of the plan says it.
+            talk(f"· {call['name']} {describe_args(call['args'])}")
     elif event["type"] == "result":
         payload = event["payload"]
         took = "" if payload["state"] == "declined" else f" ({event['duration'] * 1000:.0f} ms)"

@@ -161,6 +161,16 @@ class Step(TypedDict):
     outcome: str
 
 
+PlanState: TypeAlias = Literal["pending", "active", "done"]
+
+
+class PlannedStep(TypedDict):
+    """A step of the model's plan."""
+
+    text: str
+    state: PlanState
+
+
 class ResultPayload(TypedDict):
     """`outcome` is one line for the user, `content` any JSON value for the model; `error` states whether the
     model receives it as a failure, `state` how the call ended.
@@ -177,7 +187,7 @@ class ResultPayload(TypedDict):
     that nothing prevented the call from reading. Events of older versions have neither.
 
     `advice` is for a model that made a mistake in the syntax of `dialect`: how to write the call in it.
-    `note` is what else the engine has for the model.
+    `note` is what else the engine has for the model. `plan` is the model's whole plan from this call on.
     """
 
     outcome: str
@@ -200,6 +210,7 @@ class ResultPayload(TypedDict):
     advice: NotRequired[str]
     dialect: NotRequired[str]
     note: NotRequired[str]
+    plan: NotRequired[list[PlannedStep]]
 
 
 DECLINED = "You declined."

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 PROFILE_CHOICES = ("show", "on", "off", "clear")
 COST_CHOICES = ("why",)
+USAGE_CHOICES = ("model", "tool", "file", "project", "week")
 
 
 CUSTOM = "custom"
@@ -85,11 +86,13 @@ COMMANDS = (
         "trust",
         group="Project",
     ),
+    SlashCommand("skills", "Skills: which are in use, and why others are not", "skills", group="Project"),
     SlashCommand("mcp", "MCP server status and restart", "mcp", takes="[NAME]", group="Project"),
     SlashCommand("review", "Review every edit, hunk by hunk", "review", group="Review"),
     SlashCommand("undo", "Revert the changes of the last turn", "undo", group="Review"),
     SlashCommand("redo", "Redo what /undo reverted", "redo", group="Review"),
     SlashCommand("turns", "List the turns, and go to one", "turns"),
+    SlashCommand("todos", "Go to the agent's plan", "show_plan"),
     SlashCommand("rewind", "Rewind to one of your messages", "rewind"),
     SlashCommand("timeline", "Browse the conversation event by event", "timeline"),
     SlashCommand("agents", "Sub-agents: prompt, cost, files", "agents"),
@@ -100,6 +103,9 @@ COMMANDS = (
     SlashCommand("compact", "Summarize the conversation", "compact"),
     SlashCommand("status", "Tokens, cost, speed and current settings", "show_status"),
     SlashCommand("cost", "Tokens and cost of this conversation", "show_costs", lambda: COST_CHOICES),
+    SlashCommand(
+        "usage", "Tokens, cost and success by model, tool, file or week", "show_usage", lambda: USAGE_CHOICES
+    ),
     SlashCommand(
         "profile", "What the agent remembers about you", "profile", lambda: PROFILE_CHOICES, group="Project"
     ),
@@ -119,7 +125,7 @@ def with_custom(custom: "Iterable[CustomCommand]") -> tuple[SlashCommand, ...]:
     return (
         *COMMANDS,
         *(
-            SlashCommand(each.name, _summary(each), CUSTOM, takes=each.takes, group="Custom")
+            SlashCommand(each.name, _summary(each), CUSTOM, takes=each.takes, group=each.group)
             for each in others
         ),
     )

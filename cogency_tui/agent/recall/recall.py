@@ -13,7 +13,7 @@ from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanage
 from dataclasses import dataclass
 from functools import partial
 from time import time
-from typing import Literal, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from cogency_tui.agent.edits.file_history import histories
 from cogency_tui.agent.recall.results import Hit, Indexed, Preview, ResultPage, hit_of, listed
@@ -34,6 +34,9 @@ from cogency_tui.store.search.searcher import Cursor, Order, Scope, Searcher
 from cogency_tui.store.store import Store, StoredConversation
 from cogency_tui.store.trash import Trash
 from cogency_tui.store.usage import Statistics, statistics
+
+if TYPE_CHECKING:
+    from cogency_tui.agent.usage_report import Dimension, Span, UsageReport
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,6 +251,12 @@ class Recall:
         return await self._search(
             lambda searcher: statistics(searcher.view.connection, project, since, before)
         )
+
+    async def usage(self, by: "Sequence[Dimension]", span: "Span") -> "UsageReport":
+        """The usage of a period by dimensions."""
+        from cogency_tui.agent.usage_report import report_usage
+
+        return await self._search(lambda searcher: report_usage(searcher.view.connection, by, span))
 
     async def open_elsewhere(self) -> list[Mark]:
         """The conversations that other processes currently have open."""

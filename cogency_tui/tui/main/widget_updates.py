@@ -77,7 +77,8 @@ class MainDisplay(Display):
 
     def take(self, arrived: list[Event]) -> None:
         self.touch(self.transcript.feed(arrived))
-        is_changed = self._screen.query_one(StatusBar).status.allows_edits != self._bridge.allows_edits
+        status = self._screen.query_one(StatusBar).status
+        is_changed = (status.allows_edits, status.plan) != (self._bridge.allows_edits, self.transcript.plan)
         if is_changed or any(event["type"] in ("error", "metric", "user") for event in arrived):
             self.show_state()
 
@@ -208,6 +209,7 @@ class MainDisplay(Display):
             transcript.total,
             allows_edits=bridge.allows_edits,
             session_expires=bridge.agent.session_expires(bridge.conversation_id),
+            plan=transcript.plan,
         )
         if (until := bridge.until) is not None:
             status = replace(status, until=until.name, until_progress=until.progress)

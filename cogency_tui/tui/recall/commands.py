@@ -16,6 +16,7 @@ from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.transcript.units import Transcript
 
 if TYPE_CHECKING:
+    from cogency_tui.agent.recall.recall import Where
     from cogency_tui.tui.recall.conversation_management import Upkeep
     from cogency_tui.tui.recall.destination import Destination
     from cogency_tui.tui.recall.rows import RecallEntry
@@ -31,7 +32,7 @@ class RecallCommands(FeatureCommands):
     def handlers(self) -> dict[str, Handler]:
         return {"recall": self.recall, "rename": self.rename, "export": self.export}
 
-    def recall(self, query: str = "") -> None:
+    def recall(self, query: str = "", where: "Where" = "project") -> None:
         """Search past conversations for `query`, or list them."""
         from cogency_tui.tui.recall.screen import RecallScreen
 
@@ -41,7 +42,9 @@ class RecallCommands(FeatureCommands):
 
         renamed = self._conversations.show_title
         opened = self._conversations
-        screen = RecallScreen(self._bridge.agent, self.idle, opened, query=query, renamed=renamed)
+        screen = RecallScreen(
+            self._bridge.agent, self.idle, opened, query=query, where=where, renamed=renamed
+        )
         app_of(self._screen).push_screen(screen, chosen)
 
     async def rename(self, title: str = "") -> None:

@@ -26,6 +26,7 @@ from cogency_tui.protocol.events import (
     Event,
     Image,
     Measure,
+    PlannedStep,
     RanCommand,
     ResultEvent,
     UntilTurn,
@@ -270,6 +271,8 @@ class Transcript:
         self._uncounted: list[int] = []
         """The calls with a result whose changes `changes` has not counted yet."""
         self._has_edits = False
+        self._plan: int | None = None
+        """The last call with a plan."""
         self._prose: int | None = None
         self._turn: TurnEnd | None = None
         """The end of the running turn, until it comes."""
@@ -299,6 +302,16 @@ class Transcript:
         turn = self._turn or TurnEnd()
         tokens = turn.written + self._streamed // CHARACTERS_PER_TOKEN
         return tokens, turn.estimated or bool(self._streamed)
+
+    @property
+    def plan(self) -> Sequence[PlannedStep]:
+        """The model's plan; empty without one."""
+        return (self.call(self._plan).plan if self._plan is not None else None) or ()
+
+    @property
+    def plan_update(self) -> int | None:
+        """The last call that updated the plan."""
+        return self._plan
 
     @property
     def failure(self) -> int | None:
@@ -528,6 +541,8 @@ class Transcript:
         call = self.call(index)
         settled = call.settled
         call.report(event)
+        if call.plan is not None:
+            self._plan = index
         if call.settled and not settled:
             self._uncounted.append(index)
             if self._turn is not None and call.may_change:
