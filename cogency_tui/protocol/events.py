@@ -278,7 +278,10 @@ def outcome_shown(payload: ResultPayload) -> str:
     return f"You declined: {words}" if words else DECLINED
 
 
-ENGINE_RESULTS = frozenset({"execute", "connection", "turn"})
+BACKGROUND_NEWS = "background"
+"""The tool of a result that is news of background commands."""
+
+ENGINE_RESULTS = frozenset({"execute", "connection", "turn", BACKGROUND_NEWS})
 """Names, in place of a tool's, of the engine's results that answer no call."""
 
 

@@ -352,8 +352,9 @@ def command_row(
     *,
     frame: int,
     on: str = "surface",
+    remark: str = "",
 ) -> Line:
-    """Draw a background command with its running time in `seconds`."""
+    """Draw a background command with its running time in `seconds`, and a `remark` on it."""
     head = [
         Segment(f"{_glyph(state, frame)} ", styles(ROLES[state], on)),
         Segment("$ ", styles("edit", on)),
@@ -363,7 +364,8 @@ def command_row(
     word = "" if state == "done" else state
     right = _Columns(Segment(word, style), Segment(time.rjust(TIME_COLUMN), style))
     subject = Subject(one_line(command), is_path=False)
-    return _row(head, subject, styles("text", on), right, width, styles("text", on))
+    fact = Segment(one_line(remark), styles("dim", on))
+    return _row(head, subject, styles("text", on), right, width, styles("text", on), fact)
 
 
 def heading_row(text: str, width: int, styles: ThemeStyles) -> Line:

@@ -137,9 +137,9 @@ class CallUnit(msgspec.Struct):
     `asked` is when its question appeared, `decision` the user's about its changes in the review. Of an
     `orphaned` call the program ended before it was complete. `plan` is the model's plan from its result on.
 
-    `hooks` are the hooks that ran for it, `changed_by` the changes by others that were in its files, unknown to
-    the model. `output` is its output so far, until a result replaces it, with its `images`. From then on the
-    texts in `arguments` and `content` are packed: `args` and `result` unpack them.
+    `hooks` are the hooks that ran for it, `changed_by` the changes by others that were in its files, unknown
+    to the model. `output` is its output so far, until a result replaces it, with its `images`. From then on
+    the texts in `arguments` and `content` are packed: `args` and `result` unpack them.
     """
 
     id: str
