@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from cogency_tui.protocol.events import CompactionFigures, Event, Image
     from cogency_tui.providers.models import Prices
     from cogency_tui.store.store import Store, StoredConversation
-    from cogency_tui.tools.base import Tool
+    from cogency_tui.tools.base import Outcome, Tool
     from cogency_tui.tools.function import Function
     from cogency_tui.tools.mcp.servers import Servers
     from cogency_tui.tools.shell.background import Background
@@ -277,6 +277,26 @@ class Agent:
         if self._conversations.engine is not None:
             return self._conversations.engine.sandbox.state
         return f"not sandboxed: {'switched off' if self.settings.sandbox == 'off' else 'not tried yet'}"
+
+    async def probe_sandbox(self) -> bool:
+        """Return whether commands run in a sandbox; tried once."""
+        return await self._conversations.shared().sandbox.probe(self.workspace)
+
+    async def run_supervised(self, command: str, directory: Path, seconds: int) -> "Outcome":
+        """Run a command of the user's in another directory than the project, as the agent's commands are run:
+        in the sandbox if there is one, and without keys. Nothing is recorded.
+
+        Raises:
+            ToolError: it cannot be run.
+        """
+        from cogency_tui.tools.base import BoundCall, ToolContext
+        from cogency_tui.tools.shell.shell_tool import Shell, ShellArgs
+
+        engine = self._conversations.shared()
+        shell = Shell(sandbox=engine.sandbox)
+        context = ToolContext(Workspace(directory), secrets=engine.secrets)
+        args = ShellArgs(command, timeout=seconds)
+        return await BoundCall(shell, args, context, shell.touch(args, context)).run()
 
     @property
     def background(self) -> "Background | None":
