@@ -6,7 +6,7 @@ shows before the engine is loaded.
 
 import asyncio
 import os
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import aclosing
 from copy import copy
 from functools import partial
@@ -144,6 +144,7 @@ class Agent:
         self._profile: Profile | None = None
         self._data = Path(data) if data is not None else data_path(environment)
         self._stored = StoreOpener(self._data)
+        self._closing_too: list[Callable[[], Awaitable[None]]] = []
         self._conversations = Conversations(self, tools or (), environment, self._release, mcp or {})
 
     @property
@@ -342,8 +343,14 @@ class Agent:
         await self._conversations.start_servers()
         return self._conversations.shared().servers
 
+    def closes_too(self, close: Callable[[], Awaitable[None]]) -> None:
+        """Have something that works for this agent closed before it."""
+        self._closing_too.append(close)
+
     async def close(self) -> None:
         """Stop what runs, wait until its end is recorded, and close everything that is open."""
+        while self._closing_too:
+            await self._closing_too.pop()()
         await self._conversations.close()
 
     async def __aenter__(self) -> "Agent":

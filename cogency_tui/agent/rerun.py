@@ -18,6 +18,7 @@ import shutil
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -30,6 +31,7 @@ from cogency_tui.config.schema import DialectChoice, EffortChoice
 from cogency_tui.errors import CogencyError, StoreError, UsageError, WorkspaceError
 from cogency_tui.protocol.events import Event, Image, UserEvent, begins_turn
 from cogency_tui.protocol.transcript import shown_text
+from cogency_tui.safe_text import one_line
 from cogency_tui.store import usage
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.edit_records import ABSENT, Edit, Version
@@ -54,6 +56,9 @@ CHECK_SECONDS = 600
 """Seconds after which a check is stopped."""
 
 _GIT_SECONDS = 60.0
+_NAMED = 8
+"""Paths that a remark names."""
+
 _PAGE = 500
 _GIT = (
     *("git", "-c", "user.name=cogency-tui", "-c", "user.email=cogency-tui@localhost"),
@@ -131,6 +136,12 @@ class ScratchCopy:
     root: Path
     left_out: list[str] = field(default_factory=list[str])
     uncertain: list[str] = field(default_factory=list[str])
+
+    @property
+    def remarks(self) -> list[str]:
+        """What the copy lacks, and what is not as it was, in words."""
+        found = (("Left out of the copy", self.left_out), ("As they are now", self.uncertain))
+        return [f"{what}: {_listed(paths)}." for what, paths in found if paths]
 
     def copy_from(self, workspace: Workspace) -> None:
         """Copy the files of a project, but for ignored ones. Blocks.
@@ -211,6 +222,11 @@ class ScratchCopy:
             return None
         target = self.root.joinpath(*parts)
         return target if target.parent.resolve().is_relative_to(self.root.resolve()) else None
+
+
+def _listed(paths: Sequence[str]) -> str:
+    more = f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""
+    return ", ".join(map(one_line, paths[:_NAMED])) + more
 
 
 def _stays_inside(link: Path, path: str) -> bool:
@@ -405,26 +421,33 @@ async def prepare(
             await in_thread(copy.copied_to, directory / "start")
         agent = _agent_for(original, copy.root, choice, provider)
         agent.ask = ask
+        original.closes_too(partial(_close, agent, directory))
         await agent.open(patient=True)
         if await agent.probe_sandbox():
             agent.permissions = "auto"
         id = await _fork(store, turn, agent)
     except BaseException:
-        if agent is not None:
-            await agent.close()
-        await in_thread(shutil.rmtree, directory, ignore_errors=True)
+        if agent is None:
+            await in_thread(shutil.rmtree, directory, ignore_errors=True)
+        else:
+            await asyncio.shield(_close(agent, directory))
         raise
     return Rerun(original, turn, choice, agent, id, copy)
 
 
 async def discard(original: Agent, rerun: Rerun) -> None:
     """Stop what runs, remove the copy, and move its conversation to the trash."""
+    await _close(rerun.agent, rerun.copy.root.parent)
+    with suppress(CogencyError):
+        await Trash((await original.store()).database).move(rerun.id)
+
+
+async def _close(agent: Agent, directory: Path) -> None:
+    """Stop what runs, and remove the copy."""
     try:
-        await rerun.agent.close()
-        with suppress(CogencyError):
-            await Trash((await original.store()).database).move(rerun.id)
+        await agent.close()
     finally:
-        await in_thread(shutil.rmtree, rerun.copy.root.parent, ignore_errors=True)
+        await in_thread(shutil.rmtree, directory, ignore_errors=True)
 
 
 def _agent_for(original: Agent, root: Path, choice: RerunChoice, provider: "Provider | None") -> Agent:

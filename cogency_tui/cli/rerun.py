@@ -10,7 +10,7 @@ from pathlib import Path
 from cogency_tui.agent.agent import Agent
 from cogency_tui.agent.edits.startup_recovery import settle_left
 from cogency_tui.agent.recall.recall import Branch, Comparison
-from cogency_tui.agent.rerun import RerunChoice, ScratchCopy, rerunning
+from cogency_tui.agent.rerun import RerunChoice, rerunning
 from cogency_tui.cli.run import DONE, FAILED, ask_at_terminal, print_event, status_after
 from cogency_tui.cli.standard_streams import print_json, print_text, talk
 from cogency_tui.config.schema import data_path
@@ -19,9 +19,6 @@ from cogency_tui.signal_delivery import on_signal
 from cogency_tui.store.store import Store, StoredConversation
 from cogency_tui.tui.kit.number_format import dollars
 from cogency_tui.tui.usage.columns import describe_time
-
-_NAMED = 8
-"""Paths that are named in a remark."""
 
 
 async def run_again(prefix: str, turn: int | None, choice: RerunChoice, *, as_json: bool) -> int:
@@ -40,7 +37,8 @@ async def run_again(prefix: str, turn: int | None, choice: RerunChoice, *, as_js
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             on_signal(loop, number, again.interrupt)
-        _describe(again.copy)
+        for remark in (f"Running in a copy of the project: {again.copy.root}", *again.copy.remarks):
+            talk(remark)
         status: int | None = None
         async for event in again.stream():
             if event["type"] != "respond":
@@ -60,14 +58,6 @@ async def _resolve(prefix: str) -> StoredConversation:
             return await store.resolve(prefix)
         finally:
             await store.report(talk)
-
-
-def _describe(copy: ScratchCopy) -> None:
-    talk(f"Running in a copy of the project: {copy.root}")
-    for what, paths in (("Left out", copy.left_out), ("As they are now", copy.uncertain)):
-        if paths:
-            more = f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""
-            talk(f"{what}: {', '.join(map(one_line, paths[:_NAMED]))}{more}")
 
 
 def _lines(found: Comparison) -> list[str]:

@@ -1,18 +1,28 @@
 """A turn that is run again in a scratch copy of the files as they were then."""
 
 import json
+import tempfile
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
 from cogency_tui.agent.agent import Agent
-from cogency_tui.agent.rerun import RerunChoice, ScratchCopy, rerunning, states_after, states_before
+from cogency_tui.agent.rerun import (
+    RerunChoice,
+    ScratchCopy,
+    discard,
+    prepare,
+    rerunning,
+    states_after,
+    states_before,
+)
 from cogency_tui.config.schema import Settings
-from cogency_tui.errors import UsageError
+from cogency_tui.errors import ConfigError, UsageError
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.edit_records import ABSENT, Edit, Version
 from cogency_tui.store.trash import Trash
+from cogency_tui.temporary_files import prefix
 from cogency_tui.workspace.paths import Workspace
 from tests.peers.scripted import ScriptedProvider
 
@@ -103,6 +113,37 @@ async def test_the_first_turn_begins_without_the_file_that_it_has_created(worked
     assert found.right.check is None
 
 
+async def test_what_is_left_of_a_run_is_removed_with_the_program(
+    worked: tuple[Agent, str], project: Path
+) -> None:
+    _, id = worked
+    async with agent_in(project) as other:
+        again = await prepare(other, id, 2, RerunChoice(), provider=ScriptedProvider("Never sent."))
+        assert again.copy.root.exists()
+    assert not again.copy.root.parent.exists()
+
+
+async def test_a_turn_that_is_stopped_is_compared_as_far_as_it_has_come(worked: tuple[Agent, str]) -> None:
+    agent, id = worked
+    provider = ScriptedProvider(written("notes.txt", "three\n"), "Better.")
+    async with rerunning(agent, id, 2, RerunChoice(), provider=provider) as again:
+        async for event in again.stream():
+            if event["type"] == "result":
+                again.interrupt()
+        found = await again.compare()
+    assert found.right.files == (("notes.txt", "changed"),)
+    assert found.right.answers == ()
+
+
+async def test_a_model_that_cannot_be_used_leaves_no_copy(worked: tuple[Agent, str]) -> None:
+    agent, id = worked
+    before = {*Path(tempfile.gettempdir()).glob(f"{prefix('rerun')}*")}
+    with pytest.raises(ConfigError, match="nobody"):
+        async with rerunning(agent, id, 2, RerunChoice("nobody")):
+            pass
+    assert {*Path(tempfile.gettempdir()).glob(f"{prefix('rerun')}*")} == before
+
+
 async def test_a_turn_that_does_not_exist_names_those_that_do(worked: tuple[Agent, str]) -> None:
     agent, id = worked
     with pytest.raises(UsageError, match="no turn 3") as missing:
@@ -179,4 +220,5 @@ def test_the_copy_lacks_ignored_files_and_links_that_lead_out(project: Path, tmp
     assert found == [".gitignore", "a.txt", "greet.py", "inside", "src", "src/b.py", "src/run.sh", "src/up"]
     assert (copy.root / "src/run.sh").stat().st_mode & 0o777 == 0o755
     assert (copy.root / "src/up").read_text() == "a.txt"
+    assert copy.remarks[0].startswith("Left out of the copy: ")
     assert sorted(copy.left_out) == ["above", "build", "node_modules", "out", "run.log"]

@@ -23,7 +23,8 @@ def test_a_turn_is_run_again_and_compared(run: Run, project: Path) -> None:
     assert figures["model"] == ["offline/offline-1", "offline/offline-1"]
     assert figures["files"] == ["1", "1"]
     assert figures["check"] == ["✓", "exit", "0", "✓", "exit", "0"]
-    assert again.stdout.count("--- a/greet.py") == 2
+    assert again.stdout.count("── again") == 1
+    assert "--- a/greet.py" in again.stdout.partition("── again")[2]
     assert (project / "greet.py").read_text() == 'print("goodbye")\n'
     assert json.loads(run("conversations", "list", "--json").stdout)["id"] == id
 
@@ -44,5 +45,5 @@ def test_a_turn_that_is_not_there_is_named(run: Run) -> None:
     assert missing.returncode == 2
     assert "no turn 4" in missing.stderr
     unknown = run("conversations", "rerun", id, "--provider", "nobody")
-    assert unknown.returncode == 1
+    assert unknown.returncode == 2
     assert "nobody" in unknown.stderr
