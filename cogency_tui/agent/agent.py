@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from cogency_tui.agent.review.review import Review
     from cogency_tui.agent.subagent_tree import SubagentTree
     from cogency_tui.agent.timeline.timeline import Timeline
+    from cogency_tui.agent.until import Until
     from cogency_tui.protocol.events import CompactionFigures, Event, Image
     from cogency_tui.providers.models import Prices
     from cogency_tui.store.store import Store, StoredConversation
@@ -389,6 +390,7 @@ class Agent:
         typed: str = "",
         images: "Sequence[Image]" = (),
         message_waits: Callable[[], bool] = _nothing_waits,
+        until: "Until | None" = None,
     ) -> AsyncGenerator["Event", None]:
         """The events of one turn in `conversation_id`, or in a new conversation; with `chunks`, text as
         deltas.
@@ -399,14 +401,22 @@ class Agent:
         `message_waits` steers: it is asked between two requests, when every call has its result. If it
         returns True the turn ends there, and the next one, with the message that waits, continues the work:
         its first request has the results and the message. The messages stay with the caller, so that each is
-        sent once, whenever it comes.
+        sent once, whenever it comes. The turn may be one `until` a command succeeds.
 
         Raises:
             StoreError: the store cannot be opened.
             UsageError: a turn is already running in this conversation.
         """
         turn = self._conversations.turn
-        work = partial(turn, query, chunks=chunks, typed=typed, images=images, message_waits=message_waits)
+        work = partial(
+            turn,
+            query,
+            chunks=chunks,
+            typed=typed,
+            images=images,
+            message_waits=message_waits,
+            until=until,
+        )
         async with aclosing(self._conversations.events(conversation_id, work, self)) as events:
             async for event in events:
                 yield event
@@ -421,9 +431,11 @@ class Agent:
         images: "Sequence[Image]" = (),
         attached: Collection[str] = (),
         message_waits: Callable[[], bool] = _nothing_waits,
+        until: "Until | None" = None,
     ) -> None:
         """Run one turn as `stream` does, for a consumer that takes the events from `queue` itself. The files
-        at the paths `attached`, which the query mentions, are among the images."""
+        at the paths `attached`, which the query mentions, are among the images. The turn may be one `until` a
+        command succeeds."""
         work = partial(
             self._conversations.turn,
             query,
@@ -432,6 +444,7 @@ class Agent:
             images=images,
             attached=attached,
             message_waits=message_waits,
+            until=until,
         )
         await self._conversations.run(conversation_id, work, queue, self)
 
@@ -441,10 +454,11 @@ class Agent:
         *,
         conversation_id: str,
         message_waits: Callable[[], bool] = _nothing_waits,
+        until: "Until | None" = None,
     ) -> None:
         """Continue the last turn of a conversation, which failed, was interrupted or ended for a message
         that does not come, from what is stored of it: as `run_turn`, without another message."""
-        work = partial(self._conversations.turn, None, chunks=True, message_waits=message_waits)
+        work = partial(self._conversations.turn, None, chunks=True, message_waits=message_waits, until=until)
         await self._conversations.run(conversation_id, work, queue, self)
 
     async def add_image(self, content: bytes, name: str) -> "Image":
@@ -487,6 +501,63 @@ class Agent:
         """
         work = partial(self._conversations.user_command, command)
         await self._conversations.run(conversation_id, work, queue, self)
+
+    async def run_check(self, until: "Until", queue: "EventQueue", *, conversation_id: str) -> None:
+        """Run the command of `until` as `run_command` does, and report to it how that has ended.
+
+        Raises:
+            StoreError: the store cannot be used.
+            UsageError: a turn is already running in this conversation.
+        """
+        await self._conversations.run(conversation_id, partial(self._conversations.check, until), queue, self)
+
+    async def until(
+        self,
+        until: "Until",
+        query: str = "",
+        *,
+        conversation_id: str | None = None,
+        chunks: bool = False,
+        typed: str = "",
+    ) -> AsyncGenerator["Event", None]:
+        """The events of turns until a command succeeds, of the runs of that command, and at the end a notice
+        of what held. The first turn has the `query`, without which the command runs first.
+
+        Raises:
+            StoreError: the store cannot be used.
+            UsageError: a turn is already running in this conversation.
+        """
+        from cogency_tui.store.store import new_conversation_id
+
+        id, runner = conversation_id or new_conversation_id(), self._conversations
+        until.due = "turn" if query else "check"
+        while not until.is_over:
+            if until.due == "check":
+                work = partial(runner.check, until, chunks=chunks)
+            else:
+                work = partial(
+                    runner.turn,
+                    query or until.message,
+                    chunks=chunks,
+                    typed=typed if query else "",
+                    message_waits=_nothing_waits,
+                    until=until,
+                )
+                query = ""
+            end: Event | None = None
+            async with aclosing(runner.events(id, work, self)) as events:
+                async for event in events:
+                    if event["type"] == "end":
+                        end = event
+                    else:
+                        yield event
+            if report := until.take_report():
+                yield report
+            if end is not None:
+                yield end
+        if report := until.take_report():
+            # It was stopped before it began.
+            yield report
 
     async def choose_model(self, provider: str, model: str) -> None:
         """Switch to another model from the next cycle on; an empty `model` selects the provider's default.

@@ -9,6 +9,7 @@ import json
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal, Protocol, TypeAlias
 
 from cogency_tui.agent.background_request import record_request
@@ -134,6 +135,7 @@ class Conversation:
             output_limit=self.settings.output_limit,
             remotes=engine.remotes,
             add_image=engine.images.add,
+            is_of_skill=self._is_of_own_skill,
         )
         self.without_images: set[tuple[str, str]] = set()
         """The models of which the user knows that they are sent no images."""
@@ -310,6 +312,7 @@ class Conversation:
             json.dumps(self.registry.specs(), ensure_ascii=False) if native else self.registry.describe(),
             [tool.name for tool in self.registry if tool.name in ACTION_TYPES],
             role=self._role,
+            skills=self._skills_text(),
             instructions=self.instructions.text,
             profile=self._profile_text.text,
         )
@@ -325,6 +328,18 @@ class Conversation:
             self.options,
             self.engine.images,
         )
+
+    def _skills_text(self) -> str:
+        """The skills for the system prompt; empty where the conversation has not the tool for them."""
+        if not self.delegates.skills or not any(tool.name == "skill" for tool in self.registry):
+            return ""
+        from cogency_tui.agent.project.skills import describe_skills
+
+        return describe_skills(self.delegates.skills)
+
+    def _is_of_own_skill(self, path: Path) -> bool:
+        """Return whether a resolved path is a file of a skill of the user's own."""
+        return any(skill.holds(path) for skill in self.delegates.skills.values())
 
     async def close(self) -> None:
         """Close the session with the model, and stop the background commands."""

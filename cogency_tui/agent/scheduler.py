@@ -455,6 +455,8 @@ class Scheduler:
             payload["put_back"] = list(outcome.put_back)
         if outcome.images:
             payload["images"] = list(outcome.images)
+        if outcome.plan is not None:
+            payload["plan"] = list(outcome.plan)
         return payload
 
     def _event(self, job: Job, payload: ResultPayload) -> ResultEvent:

@@ -43,6 +43,7 @@ from cogency_tui.protocol.events import (
     CompactionFigures,
     Image,
     ReviewNote,
+    UntilTurn,
     UserEvent,
     error_event,
     labelled_outcome,
@@ -106,6 +107,10 @@ class Turn:
         """Where the turn before this one ended for the message of this one."""
         self._history = self._follow_dialect()
         self._actions = TurnActions()
+        self.failure: CogencyError | None = None
+        """The error that has ended the turn, once it has."""
+        self.was_stopped = False
+        """True if the turn has ended because it was interrupted."""
         self._interrupted = False
         self._cycle: Cycle | None = None
         """The running cycle; None between two, when all is measured."""
@@ -144,23 +149,25 @@ class Turn:
         ended: Callable[[], None],
         review: Callable[[], Awaitable[ReviewNote | None]] | None = None,
         images: Sequence[Image] = (),
+        until: UntilTurn | None = None,
     ) -> None:
         """Run the turn. Without a query it continues the last one, which failed or was interrupted, from what
         is stored.
 
         `ended` is called when the last event has been emitted, which may be before the processes of an
         interrupted command have exited. `review` returns the note about the user's decisions on the edits,
-        which the message carries, as it does the `images`.
+        which the message carries, as it does the `images` and the turn's place in an `until`.
         """
         try:
             if query is None:
                 await self._continue()
             else:
-                await self._ask(query, review, images)
+                await self._ask(query, review, images, until)
             await self._notices()
             self._conversation.pauses = await self._requests.pauses(self._conversation.id)
             await self._cycles()
         except Interrupted:
+            self.was_stopped = True
             await self._close(INTERRUPTED, "interrupted")
             if unstored := self._recorder.unstored:
                 await self._report(unstored)
@@ -182,6 +189,7 @@ class Turn:
         query: str,
         review: Callable[[], Awaitable[ReviewNote | None]] | None,
         images: Sequence[Image],
+        until: UntilTurn | None,
     ) -> None:
         """Emit the user's message."""
         message: UserEvent = {"type": "user", "timestamp": self._clock(), "content": query}
@@ -193,6 +201,8 @@ class Turn:
             message["environment"] = environment
         if review is not None and (note := await review()):
             message["review"] = note
+        if until is not None:
+            message["until"] = until
         if images:
             message["images"] = [*images]
         await self._recorder.emit(message)
@@ -462,7 +472,7 @@ class Turn:
     async def _fail(self, error: CogencyError) -> None:
         """Report the error that ends the turn, which the store keeps."""
         redact = Redactor(self._conversation.engine.secrets).text
-        shown = CogencyError(redact(str(error)), redact(error.hint))
+        shown = self.failure = CogencyError(redact(str(error)), redact(error.hint))
         event = error_event(shown, self._clock())
         if isinstance(error, BudgetError) and error.declined:
             event["payload"]["declined"] = True

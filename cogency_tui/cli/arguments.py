@@ -90,16 +90,25 @@ def parser_of(name: str, description: str) -> argparse.ArgumentParser:
         )
         parser.add_argument("--conversation", metavar="ID", help="continue a conversation")
         parser.add_argument(
+            "--until",
+            metavar="CMD",
+            help="run CMD after each turn, and go on until it succeeds; the model is sent what it prints",
+        )
+        parser.add_argument(
+            "--max-turns", type=_positive, metavar="N", help="with --until: most turns; default: 20"
+        )
+        parser.add_argument(
             "--max-cost",
             type=_amount,
             metavar="USD",
-            help="spending limit for the turn, in dollars; asks before exceeding it, or exits with status 1",
+            help="spending limit for the turn, in dollars; asks before exceeding it, or exits with status 1; "
+            "with --until for all turns, and without asking",
         )
         parser.add_argument(
             "--timeout",
             type=_amount,
             metavar="SECONDS",
-            help="stop the turn after this time, with status 1",
+            help="stop the turn, or with --until all turns, after this time, with status 1",
         )
         _add_agent_options(parser)
     elif name == "acp":
@@ -147,6 +156,11 @@ def parser_of(name: str, description: str) -> argparse.ArgumentParser:
         parser.add_argument("--json", action="store_true", help="one JSON object per line")
     elif name == "trust":
         _add_trust_options(parser)
+    elif name == "skills":
+        parser.add_argument(
+            "--cwd", type=Path, metavar="DIR", help="project directory; default: the current one"
+        )
+        parser.add_argument("--json", action="store_true", help="one JSON object per line")
     elif name == "config":
         _add_config_actions(parser)
     elif name == "bench":

@@ -11,6 +11,7 @@ from cogency_tui.cli.arguments import whole_parser
 from cogency_tui.cli.options import agent_of, flags_of, project_of
 from cogency_tui.config.layers import load_settings
 from cogency_tui.config.schema import config_path, data_path
+from cogency_tui.errors import UsageError
 
 if TYPE_CHECKING:
     from cogency_tui.agent.recall.recall import Recall
@@ -37,7 +38,7 @@ async def opened_store() -> "AsyncGenerator[Store]":
 
 
 def _run(options: argparse.Namespace) -> int:
-    """Run one turn without the interface."""
+    """Run one turn without the interface, or turns until a command succeeds."""
     if options.json_schema:
         from cogency_tui.cli.event_schema import print_event_schema
 
@@ -45,13 +46,27 @@ def _run(options: argparse.Namespace) -> int:
         return 0
     from cogency_tui.cli.run import RunOptions, read_prompt, run_turn
 
-    prompt = read_prompt(options.prompt)
+    until = (options.until or "").strip()
+    if options.until is not None and not until:
+        raise UsageError("--until needs a command.", 'For example: --until "pytest -q"')
+    if options.max_turns and not until:
+        raise UsageError("--max-turns needs --until.", 'For example: --until "pytest -q" --max-turns 5')
+    prompt = read_prompt(options.prompt, is_needed=not until)
     run_options = RunOptions(
-        prompt, options.conversation, as_json=options.json, chunks=options.chunks, timeout=options.timeout
+        prompt,
+        options.conversation,
+        as_json=options.json,
+        chunks=options.chunks,
+        timeout=options.timeout,
+        until=until,
+        max_turns=options.max_turns,
+        max_cost=options.max_cost,
     )
 
     async def run() -> int:
-        return await run_turn(await agent_of(options, max_cost=options.max_cost), run_options)
+        # Until a command succeeds, the limit is for all turns together.
+        agent = await agent_of(options, max_cost=None if until else options.max_cost)
+        return await run_turn(agent, run_options)
 
     return asyncio.run(run())
 
@@ -234,6 +249,13 @@ def _trust(options: argparse.Namespace) -> int:
     return trust_project(project_of(options), yes=options.yes, as_json=options.json)
 
 
+def _skills(options: argparse.Namespace) -> int:
+    """List the skills of the user and a project."""
+    from cogency_tui.cli.skills import list_skills
+
+    return list_skills(project_of(options), as_json=options.json)
+
+
 def _config(options: argparse.Namespace) -> int:
     """Show and change options."""
     from cogency_tui.cli.config import print_path, set_option, show_config, unset_option
@@ -334,6 +356,7 @@ COMMANDS: dict[str, Command] = {
     "profile": _profile,
     "models": _models,
     "trust": _trust,
+    "skills": _skills,
     "config": _config,
     "acp": _acp,
     "serve": _serve,

@@ -15,6 +15,7 @@ from cogency_tui.protocol.events import (
     describe_image,
     outcome_shown,
 )
+from cogency_tui.protocol.plan import describe_plan
 from cogency_tui.protocol.transcript import as_tool_call, call_record
 from cogency_tui.safe_text import Sanitizer, clean, one_line
 
@@ -101,10 +102,14 @@ class Announcer:
 
     def _report(self, event: ResultEvent) -> list[str]:
         tool, subject = one_line(event["tool"]), self._subjects.get(event["id"], "")
+        if "plan" in event["payload"]:
+            return [f"Plan {one_line(describe_plan(event['payload']['plan']))}"]
         if event.get("partial"):
             if event["id"] in self._started:
                 return []
             self._started.add(event["id"])
+            if tool == "plan":
+                return []
             return [f"Tool {tool} started{f': {subject}' if subject else ''}"]
         payload = event["payload"]
         content = payload["content"]

@@ -51,13 +51,25 @@ class RanCommand(TypedDict):
     duration: float
 
 
+class UntilTurn(TypedDict):
+    """A turn that goes on until the user's `command` succeeds: the `turn` of that number, of at most so many
+    `turns`. The model is sent `text` about it after the message, which is `automatic` if the user has not
+    written it."""
+
+    command: str
+    turn: int
+    turns: int
+    text: str
+    automatic: NotRequired[bool]
+
+
 def describe_image(image: Image) -> str:
     """Describe an image in words: `shot.png: 800×600 pixels, 12,345 bytes`."""
     return f"{image['name']}: {image['width']}×{image['height']} pixels, {image['size']:,} bytes"
 
 
 class UserEvent(TypedDict):
-    """The user's message; the model is sent `content`, then the text of the `review`.
+    """The user's message; the model is sent `content`, then the texts of the `review` and of `until`.
 
     With `ran` it is a command that the user ran: the model is sent a report of it, which `transcript`
     renders, and `content` is only the command after `! `. It is no turn: the model answers it with the next
@@ -78,6 +90,7 @@ class UserEvent(TypedDict):
     ran: NotRequired[RanCommand]
     steered: NotRequired[bool]
     review: NotRequired[ReviewNote]
+    until: NotRequired[UntilTurn]
     environment: NotRequired[str]
     conversation: NotRequired[str]
     sources: NotRequired[list[str]]
@@ -148,6 +161,16 @@ class Step(TypedDict):
     outcome: str
 
 
+PlanState: TypeAlias = Literal["pending", "active", "done"]
+
+
+class PlannedStep(TypedDict):
+    """A step of the model's plan."""
+
+    text: str
+    state: PlanState
+
+
 class ResultPayload(TypedDict):
     """`outcome` is one line for the user, `content` any JSON value for the model; `error` states whether the
     model receives it as a failure, `state` how the call ended.
@@ -164,7 +187,7 @@ class ResultPayload(TypedDict):
     that nothing prevented the call from reading. Events of older versions have neither.
 
     `advice` is for a model that made a mistake in the syntax of `dialect`: how to write the call in it.
-    `note` is what else the engine has for the model.
+    `note` is what else the engine has for the model. `plan` is the model's whole plan from this call on.
     """
 
     outcome: str
@@ -187,6 +210,7 @@ class ResultPayload(TypedDict):
     advice: NotRequired[str]
     dialect: NotRequired[str]
     note: NotRequired[str]
+    plan: NotRequired[list[PlannedStep]]
 
 
 DECLINED = "You declined."

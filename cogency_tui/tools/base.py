@@ -18,7 +18,7 @@ from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar, cast, ru
 import msgspec
 
 from cogency_tui.errors import ToolError, WorkspaceError
-from cogency_tui.protocol.events import Image, Step
+from cogency_tui.protocol.events import Image, PlannedStep, Step
 from cogency_tui.protocol.taint_sources import Sources
 from cogency_tui.redaction import MARKER, KnownSecrets, RedactedStream, Redactor, holds_marker
 from cogency_tui.tools.journal_protocol import ALL, Consent, Found, Journal
@@ -242,7 +242,7 @@ class Outcome:
     searched for secrets, so that nothing left in it is part of a private key. `put_back` are protected files
     whose changes were reverted, where the call failed for no other reason. `brief` is the line for the user
     of a failure whose `outcome` is worded for the model. `images` are for the model to see. `note` is what
-    others than the tool have for the model about the call.
+    others than the tool have for the model about the call. `plan` is the model's whole plan from now on.
     """
 
     outcome: str
@@ -255,6 +255,7 @@ class Outcome:
     brief: str = ""
     images: Sequence[Image] = ()
     note: str = ""
+    plan: Sequence[PlannedStep] | None = None
 
     @property
     def produced(self) -> Any:
@@ -302,6 +303,8 @@ class ToolContext:
     files that a command of the call may make; `agreed` is the diff of the only changes of files that the user
     has agreed to, if they were asked. `remotes` are those of the project's repository, where the agent's
     commands may contact them. `add_image` stores an image of a result, by its content and name.
+    `is_of_skill` states whether a resolved path outside the project is a file of a skill of the user's own,
+    which is read unasked.
     """
 
     workspace: Workspace
@@ -322,6 +325,7 @@ class ToolContext:
     agreed: str | None = None
     remotes: Remotes | None = None
     add_image: AddImage | None = None
+    is_of_skill: Callable[[Path], bool] = field(default=lambda _path: False)
 
     def locate(self, given: str) -> Location:
         """Resolve a path; in a planned call, to the location of the plan.
@@ -488,6 +492,7 @@ class BoundCall:
             outcome=redact.text(outcome.outcome),
             content=redact.value(outcome.content, whole=outcome.redacted),
             value=redact.value(outcome.value, whole=outcome.redacted),
+            plan=redact.value(outcome.plan),
         )
 
     def _refuse_markers(self, intent: Intent) -> None:

@@ -104,7 +104,7 @@ class Read:
         location = await in_thread(context.locate, args.file)
         data = await in_thread(context.workspace.read_bytes, location, file_writes.LONGEST)
         if is_image(data, location.relative):
-            outcome = await _image_outcome(data, location.relative, context)
+            outcome = await image_outcome(data, location.relative, context)
         else:
             outcome = await in_thread(_read, data, args, location, context)
         context.seen[location.path] = file_writes.fingerprint(data)
@@ -214,18 +214,19 @@ def read_intent(path: str, verb: str, context: ToolContext) -> Intent:
     _refuse_misplaced(path, location, context)
     guard = unusual(str(location.path))
     public = is_public(location.path, "ls" if verb == "List" else "")
-    temporary = not location.inside and is_own_temporary(location.path, context.workspace.root)
+    own = not location.inside and context.is_of_skill(location.path)
+    temporary = not location.inside and not own and is_own_temporary(location.path, context.workspace.root)
     return Intent(
         "read",
         f"{verb} {location.relative}",
         paths=(location.path,),
-        outside="" if location.inside or public or temporary else location.relative,
+        outside="" if location.inside or public or temporary or own else location.relative,
         could_bring=location.relative if temporary else "",
         protected=f"{location.relative}: {guard}" if guard else "",
     )
 
 
-async def _image_outcome(data: bytes, name: str, context: ToolContext) -> Outcome:
+async def image_outcome(data: bytes, name: str, context: ToolContext) -> Outcome:
     """Return an image for the model to see.
 
     Raises:

@@ -9,10 +9,10 @@ calls block.
 
 import re
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 from msgspec.structs import replace
@@ -25,6 +25,7 @@ from cogency_tui.agent.project.custom_files import (
     project_workflow,
     read_custom,
 )
+from cogency_tui.agent.project.skill_folders import are_there
 from cogency_tui.agent.project.trust import FILE_NAME, Survey, Trust, TrustState, describe_inactive
 from cogency_tui.config import toml_reader
 from cogency_tui.config.config_file import check_options, place_of_workflow
@@ -35,6 +36,9 @@ from cogency_tui.config.schema import AgentSettings, Settings, config_directory
 from cogency_tui.config.toml_reader import line_of, line_of_key
 from cogency_tui.config.workflows import WorkflowError, WorkflowSettings, check_workflows, problem_of
 from cogency_tui.errors import ConfigError
+
+if TYPE_CHECKING:
+    from cogency_tui.agent.project.skills import ListedSkill, Skill, SkillFinder
 
 _MEND = "Until it is corrected, none of it is used."
 _NAME = re.compile(r"[\w.-]{1,64}", re.ASCII)
@@ -54,6 +58,10 @@ class Delegates(msgspec.Struct, frozen=True):
     """The project's values of the options that it may set, by key."""
 
     commands: Mapping[str, CustomCommand] = {}
+    """The commands in files, and below them the skills."""
+
+    skills: "Mapping[str, Skill]" = {}
+    """The skills that count, by name."""
 
 
 class ProjectSettings:
@@ -73,6 +81,9 @@ class ProjectSettings:
         self._own = now = own()
         self._folder = folder
         self._files: tuple[Mapping[str, bytes], Mapping[str, bytes]] = ({}, {})
+        self.skills: tuple[ListedSkill, ...] = ()
+        """All skills, as of the last `refresh`."""
+        self._skill_finder: SkillFinder | None = None
         self._read: bytes | None = None
         self._refreshing = threading.Lock()
         self.now = Delegates(now.agents, now.workflows, now.mcp)
@@ -106,9 +117,10 @@ class ProjectSettings:
         with suppress(ConfigError):
             # The user may be editing the file.
             own = self._read_own()
-        if files == self._files and own == self._own:
+        skills = self._find_skills()
+        if files == self._files and own == self._own and skills == self.skills:
             return
-        self._files, self._own = files, own
+        self._files, self._own, self.skills = files, own, skills
         self._read = data = files[0].get(CONFIG)
         custom = read_custom(files[0], self.path.parent, own=False)
         own_custom = read_custom(files[1], self._folder, own=True)
@@ -126,7 +138,19 @@ class ProjectSettings:
         except ConfigError as exc:
             self.now = alone
             problems.append(exc.advice)
+        if skills:
+            self.now = _with_skills(self.now, skills)
         self.problem = " ".join(problems)
+
+    def _find_skills(self) -> "tuple[ListedSkill, ...]":
+        if not are_there(self._folder, self.project):
+            return ()
+        # Loaded where there are skills.
+        from cogency_tui.agent.project.skills import SkillFinder
+
+        if self._skill_finder is None:
+            self._skill_finder = SkillFinder(self._folder, self.project, self.trust)
+        return self._skill_finder.find()
 
     def accept(self, seen: Survey) -> None:
         """Trust the project as it was `seen`, and read it.
@@ -185,6 +209,14 @@ def read_delegates(data: bytes, path: Path) -> Delegates:
             raise ConfigError(f"{place_of_workflow(path, text, exc)}: {exc}.", _MEND) from exc
     servers = {name: _server(name, server, text, path) for name, server in _tables(table, "mcp", text, path)}
     return Delegates(agents, workflows, servers, _options(table, text, path))
+
+
+def _with_skills(delegates: Delegates, listed: "Sequence[ListedSkill]") -> Delegates:
+    """Add the skills that count."""
+    from cogency_tui.agent.project.skills import active_skills, skill_commands
+
+    skills = active_skills(listed)
+    return replace(delegates, skills=skills, commands={**skill_commands(skills), **delegates.commands})
 
 
 def _with_files(delegates: Delegates, files: CustomFiles) -> Delegates:

@@ -46,6 +46,7 @@ from cogency_tui.tui.rerun.commands import RerunCommands
 from cogency_tui.tui.review.commands import ReviewCommands
 from cogency_tui.tui.servers.commands import ServerCommands
 from cogency_tui.tui.settings.commands import SettingsCommands
+from cogency_tui.tui.skills.commands import SkillCommands
 from cogency_tui.tui.status.background_updates import Surroundings
 from cogency_tui.tui.status.commands import StatusCommands
 from cogency_tui.tui.subagents.commands import SubagentCommands
@@ -55,6 +56,7 @@ from cogency_tui.tui.transcript.units import Transcript
 from cogency_tui.tui.trust.bar import TrustBar
 from cogency_tui.tui.trust.commands import TrustCommands
 from cogency_tui.tui.undo.commands import UndoCommands, preview
+from cogency_tui.tui.until.commands import UntilCommands
 from cogency_tui.tui.usage.commands import UsageCommands
 
 if TYPE_CHECKING:
@@ -137,12 +139,14 @@ class Features:
             UndoCommands(screen, bridge, self._restored),
             self.review,
             ServerCommands(screen, bridge),
+            SkillCommands(screen, bridge, self.conversations.suggest),
             HelpCommands(screen, bridge, lambda: self.custom.known, self._prompt_help),
             self.custom,
             self.images,
             SettingsCommands(screen, bridge, display),
             StatusCommands(screen, bridge, facts),
             UsageCommands(screen, bridge, recall.recall),
+            UntilCommands(screen, bridge, self._begin_until),
         )
 
     async def mount(self) -> None:
@@ -201,6 +205,10 @@ class Features:
         self.updates.refresh()
         self.files.refresh()
         self.files.list_shown()
+
+    def _begin_until(self) -> None:
+        self.display.follow()
+        self.trust.put_off()
 
     def _restored(self) -> None:
         """Show the files that an undo, a restore or the review may have changed."""

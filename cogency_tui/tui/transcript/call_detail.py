@@ -11,6 +11,7 @@ from typing import Any
 
 from rich.segment import Segment
 
+from cogency_tui.protocol.events import PlannedStep
 from cogency_tui.protocol.transcript import NO_OUTPUT
 from cogency_tui.safe_text import clean, one_line, reveal
 from cogency_tui.tui.kit.command_output import Output, OutputLines
@@ -20,6 +21,7 @@ from cogency_tui.tui.kit.number_format import duration, plural, size
 from cogency_tui.tui.paste_chips import image_chips
 from cogency_tui.tui.theme_styles import ThemeStyles
 from cogency_tui.tui.transcript.call_unit import GLYPHS, ROLES, CallUnit
+from cogency_tui.tui.transcript.pen import Pen
 
 _LONGEST_VALUE = 2_000
 """Characters of an argument on one line up to which it is shown beside its key."""
@@ -203,6 +205,7 @@ class CallLayout:
         replaced = self._replacement()
         hidden = {"command", "cmd", *(("old", "new") if self._diff or replaced else ())}
         hidden |= {"content"} if self._diff else set()
+        hidden |= {"steps"} if self.call.plan is not None else set()
         shown = [key for key in args if key not in hidden]
         column = min(_WIDEST_KEY, max((cells(one_line(key)) for key in shown), default=0)) + 2
         for key in shown:
@@ -259,7 +262,7 @@ class CallLayout:
 
     def _outcome(self) -> list[LayoutBlock]:
         call, width, styles = self.call, self.width, self.theme_styles
-        blocks: list[LayoutBlock] = []
+        blocks: list[LayoutBlock] = [self._plan_block(call.plan)] if call.plan else []
         if call.steps():
             blocks += [_StepLines(call, width, styles), Fixed([BLANK] if call.settled else [])]
         if self._diff:
@@ -270,6 +273,11 @@ class CallLayout:
             blocks += self._output(self._result)
         chips = [Line([Segment(fit(chip, width), styles("accent"))]) for chip in image_chips(call.images)]
         return [*blocks, Fixed(chips)] if chips else blocks
+
+    def _plan_block(self, plan: Sequence[PlannedStep]) -> LayoutBlock:
+        from cogency_tui.tui.transcript.plan_lines import draw_steps
+
+        return Fixed(draw_steps(plan, Pen(self.width + 2, self.theme_styles), expanded=True))
 
     def _sent(self) -> list[LayoutBlock]:
         """The text that the model was sent, where the user is shown a shorter one."""
