@@ -65,13 +65,13 @@ class FileDigests:
     def __init__(self) -> None:
         self._known: dict[tuple[int, ...], str] = {}
 
-    def of(self, directory: Directory, name: str, limit: int) -> str:
-        """The digest of a regular file of at most `limit` bytes.
+    def of(self, directory: Directory, name: str, status: os.stat_result, limit: int) -> str:
+        """The digest of a regular file of at most `limit` bytes, whose status was just read.
 
         Raises:
             OSError, WorkspaceError: as `Directory.read`.
         """
-        before = _identity(directory.status(name))
+        before = _identity(status)
         if (known := self._known.get(before)) is not None:
             return known
         digest = hashlib.sha256(directory.read(name, limit)).hexdigest()
@@ -181,8 +181,7 @@ def _surveyed(folder: Directory, path: str, digests: FileDigests) -> SkillFolder
     left = _LARGEST
     problem = ""
     try:
-        for name, directory, entry in _below(folder, "", iter(range(_MOST_FILES)), _DEEPEST):
-            status = directory.status(entry)
+        for name, directory, entry, status in _below(folder, "", iter(range(_MOST_FILES)), _DEEPEST):
             entries.append(entry_of(name, status))
             if problem:
                 continue
@@ -196,7 +195,7 @@ def _surveyed(folder: Directory, path: str, digests: FileDigests) -> SkillFolder
             elif left < 0:
                 problem = f"its files have more than {_LARGEST >> 20} MB"
             else:
-                found[name] = digests.of(directory, entry, limit)
+                found[name] = digests.of(directory, entry, status, limit)
     except OSError as exc:
         problem = _unreadable(exc)
     except WorkspaceError as exc:
@@ -207,19 +206,20 @@ def _surveyed(folder: Directory, path: str, digests: FileDigests) -> SkillFolder
 
 def _below(
     directory: Directory, prefix: str, budget: Iterator[int], depth: int
-) -> Iterator[tuple[str, Directory, str]]:
-    """Each entry that is no directory, with its name in the result, its directory, and its name there."""
+) -> Iterator[tuple[str, Directory, str, os.stat_result]]:
+    """Each entry that is no directory: its name in the result, its directory, its name there, its status."""
     for entry in directory.entries():
         if entry.name in LEFT_OUT:
             continue
         name = prefix + text_of(entry.name)
         if not depth or next(budget, None) is None:
             raise WorkspaceError(f"it has more than {_MOST_FILES:,} files, or directories too deep")
-        if stat.S_ISDIR(directory.status(entry.name).st_mode):
+        status = directory.status(entry.name)
+        if stat.S_ISDIR(status.st_mode):
             with directory.child(entry.name) as child:
                 yield from _below(child, f"{name}/", budget, depth - 1)
         else:
-            yield name, directory, entry.name
+            yield name, directory, entry.name, status
 
 
 def _identity(status: os.stat_result) -> tuple[int, ...]:

@@ -20,7 +20,7 @@ from pathlib import Path
 import msgspec
 
 from cogency_tui.agent.project.custom_files import CustomCommand
-from cogency_tui.agent.project.skill_file import SkillFile, read_skill_file
+from cogency_tui.agent.project.skill_file import LONGEST_DESCRIPTION, SkillFile, read_skill_file
 from cogency_tui.agent.project.skill_folders import (
     LARGEST_FILE,
     LARGEST_SKILL_FILE,
@@ -41,11 +41,12 @@ _DEEPEST = 3
 _MOST_FILES = 500
 """Files of the user's own skill that are listed."""
 
-_CATALOG = 12_000
-"""Characters of all descriptions in the prompt."""
+_CATALOG = 10_000
+"""Characters of all descriptions in the prompt, as far as they are cut for it."""
 
-_LONGEST, _SHORTEST = 500, 40
-"""Characters of one description there: where there are few skills, and where there are very many."""
+_LENGTHS = (LONGEST_DESCRIPTION, 700, 500, 350, 250, 180, 120, 80)
+_SHORTEST = 40
+"""Characters to which each is cut, so that all have room."""
 
 _COMMAND = re.compile(r"[a-z][a-z0-9-]*")
 
@@ -141,6 +142,12 @@ class Skill(msgspec.Struct, frozen=True):
         """The name of a project's file below the skill, also of a path from the project or a full one."""
         name = os.path.normpath(file).removeprefix(f"{self.root}/")
         return name if name in self.digests else name.removeprefix(f"{self.place}/")
+
+    def spelled(self, file: str) -> str:
+        """The name of a file as it is: skills often name theirs in another case."""
+        folded = os.path.normpath(file).casefold()
+        names = [name for name in self.files() if name.casefold() == folded]
+        return names[0] if len(names) == 1 else file
 
     def _missing(self, file: str) -> WorkspaceError:
         return WorkspaceError(f"The skill {self.name} has no file {shown(file[:200])}.")
@@ -298,7 +305,7 @@ def describe_skills(skills: Mapping[str, Skill]) -> str:
 
 def _longest(lengths: Sequence[int]) -> int:
     """The number of characters to which descriptions are cut, so that all have room."""
-    for longest in (_LONGEST, 300, 200, 140, 100, 70):
+    for longest in _LENGTHS:
         if sum(min(length, longest) for length in lengths) <= _CATALOG:
             return longest
     return _SHORTEST

@@ -217,7 +217,7 @@ def test_the_text_for_the_prompt_is_the_same_bytes_and_bounded(desk: Desk) -> No
     assert text.count("\n- skill-") == 250
     assert len(text) < 24_000
     few = {name: each for name, each in desk.settings.now.skills.items() if name < "skill-003"}
-    assert 1_000 < len(describe_skills(few)) < 2_200
+    assert describe_skills(few).count(" words") == 3 * 150 + 1
 
 
 async def test_without_skills_nothing_of_them_is_in_the_prompt(desk: Desk) -> None:
@@ -235,7 +235,7 @@ async def test_the_model_is_told_names_and_descriptions_and_reads_the_rest_on_de
         ("skill", {"name": "pdf"}),
         ("Skill", {"skill": "pdf", "args": "x"}),
         ("activate_skill", {"name": "/pdf"}),
-        ("skill", {"name": "pdf", "file": "scripts/fill.py"}),
+        ("skill", {"name": "pdf", "file": "Scripts/FILL.py"}),
         ("skill", {"name": "pdf", "file": "logo.png"}),
         ("skill", {"name": "pdf", "file": "../pdf/../../settings.json"}),
         ("skill", {"name": "pdfs"}),
