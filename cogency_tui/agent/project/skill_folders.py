@@ -71,12 +71,11 @@ class FileDigests:
         Raises:
             OSError, WorkspaceError: as `Directory.read`.
         """
-        before = _identity(status)
+        before = identity_of(status)
         if (known := self._known.get(before)) is not None:
             return known
         digest = hashlib.sha256(directory.read(name, limit)).hexdigest()
-        # A file that changed just now may change again within the resolution of its times.
-        if before == _identity(directory.status(name)) and time.time_ns() - max(before[-2:]) > _SETTLED:
+        if before == identity_of(directory.status(name)) and is_settled(before):
             self._known[before] = digest
         return digest
 
@@ -222,8 +221,16 @@ def _below(
             yield name, directory, entry.name, status
 
 
-def _identity(status: os.stat_result) -> tuple[int, ...]:
+def identity_of(status: os.stat_result) -> tuple[int, ...]:
+    """What tells whether a file is another one, or has changed."""
     return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+
+
+def is_settled(identity: tuple[int, ...]) -> bool:
+    """Return whether it does: a file that changed just now may change again within the resolution of its
+    times.
+    """
+    return time.time_ns() - max(identity[-2:]) > _SETTLED
 
 
 def _unreadable(exc: OSError) -> str:

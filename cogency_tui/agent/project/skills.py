@@ -15,6 +15,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
+from itertools import islice
 from pathlib import Path
 
 import msgspec
@@ -28,6 +29,7 @@ from cogency_tui.agent.project.skill_folders import (
     MOST_SKILLS,
     SKILL_FILE,
     SkillFolder,
+    home,
     own_places,
 )
 from cogency_tui.agent.project.trust import Trust, TrustState
@@ -47,6 +49,9 @@ _CATALOG = 10_000
 _LENGTHS = (LONGEST_DESCRIPTION, 700, 500, 350, 250, 180, 120, 80)
 _SHORTEST = 40
 """Characters to which each is cut, so that all have room."""
+
+_SUMMARY = 70
+"""Characters of a description beside the command that starts the skill."""
 
 _COMMAND = re.compile(r"[a-z][a-z0-9-]*")
 
@@ -133,7 +138,7 @@ class Skill(msgspec.Struct, frozen=True):
             raise self._missing(file) from exc
         # A `SKILL.md` may itself be a link to one elsewhere, as dotfile managers make them.
         linked = file == SKILL_FILE and path.name == SKILL_FILE
-        if not (path.is_relative_to(self.root) or linked) or path == Path(self.root):
+        if not (self.holds(path) or linked):
             raise self._missing(file)
         with refusals(str(path)), Directory.open(path.parent) as directory:
             return directory.read(path.name, limit)
@@ -153,8 +158,12 @@ class Skill(msgspec.Struct, frozen=True):
         return WorkspaceError(f"The skill {self.name} has no file {shown(file[:200])}.")
 
     def holds(self, path: Path) -> bool:
-        """Return whether a resolved path is one of the user's own skill."""
-        return self.own and path.is_relative_to(self.root)
+        """Return whether a resolved path is a file or directory of the user's own skill. Hidden ones are
+        none: the directory may be a whole repository.
+        """
+        if not self.own or not path.is_relative_to(self.root):
+            return False
+        return not any(_is_left_out(part) for part in path.relative_to(self.root).parts)
 
 
 class ListedSkill(msgspec.Struct, frozen=True):
@@ -218,6 +227,9 @@ class SkillFinder:
 
     def _own_skill(self, path: Path) -> ListedSkill:
         root = os.path.realpath(path)
+        if home().is_relative_to(root):
+            problem = "its directory is, or contains, your home directory"
+            return ListedSkill(one_line(path.name), SkillState.INVALID, True, short_path(path), problem)
         # Read through the same checks as later; the empty file has only the name for messages.
         unread = Skill(SkillFile(one_line(path.name), "", ""), str(path), root, own=True)
         return self._listed(unread, path.name, short_path(path))
@@ -260,14 +272,9 @@ def active_skills(listed: Sequence[ListedSkill]) -> dict[str, Skill]:
     }
 
 
-def has_command(listed: ListedSkill) -> bool:
-    """Return whether the user can start a skill by its name."""
-    return (
-        listed.state is SkillState.ACTIVE
-        and listed.skill is not None
-        and listed.skill.file.invocable
-        and _COMMAND.fullmatch(listed.name) is not None
-    )
+def request_for(name: str) -> str:
+    """The message that asks the model to use a skill."""
+    return f"Use the skill {name}."
 
 
 def skill_commands(skills: Mapping[str, Skill]) -> dict[str, CustomCommand]:
@@ -275,10 +282,9 @@ def skill_commands(skills: Mapping[str, Skill]) -> dict[str, CustomCommand]:
     return {
         name: CustomCommand(
             name,
-            f"Use the skill {name}.",
-            _cut(skill.file.description, 100),
+            request_for(name),
+            _cut(skill.file.description, _SUMMARY),
             "[TEXT]",
-            short_path(Path(skill.place)) if skill.own else skill.place,
             group="Skills",
         )
         for name, skill in skills.items()
@@ -351,12 +357,16 @@ def _own_folders(place: Path, seen: set[Path], budget: Iterator[int], depth: int
 
 
 def _files_below(root: Path) -> Iterator[str]:
-    budget = _MOST_FILES
-    for directory, folders, names in os.walk(root):
-        folders[:] = sorted(name for name in folders if name not in LEFT_OUT)
+    found = 0
+    for directory, folders, names in islice(os.walk(root), _MOST_DIRECTORIES):
+        folders[:] = sorted(name for name in folders if not _is_left_out(name))
         for name in sorted(names):
-            if name not in LEFT_OUT:
-                budget -= 1
-                if budget < 0:
+            if not _is_left_out(name):
+                found += 1
+                if found > _MOST_FILES:
                     return
                 yield (Path(directory) / name).relative_to(root).as_posix()
+
+
+def _is_left_out(name: str) -> bool:
+    return name.startswith(".") or name in LEFT_OUT

@@ -148,6 +148,19 @@ def test_a_decision_of_an_earlier_version_covers_cogency_and_no_skill(desk: Desk
     assert set(desk.trust.contents(desk.project)) == {"config.toml"}
 
 
+def test_a_decision_of_another_process_holds_at_once_and_an_old_one_is_not_parsed_again(desk: Desk) -> None:
+    desk.accept()
+    before = desk.trust.path.stat()
+    os.utime(desk.trust.path, ns=(before.st_atime_ns, before.st_mtime_ns - 10**10))
+    assert desk.trusted() == ["pdf"]
+    Trust(desk.trust.path).revoke(desk.project)
+    assert desk.trusted() == []
+    Trust(desk.trust.path).trust(desk.project, desk.survey())
+    assert desk.trusted() == ["pdf"]
+    desk.trust.path.write_text("[[projects")
+    assert desk.trusted() == []
+
+
 def test_a_skill_that_is_removed_needs_no_decision(desk: Desk) -> None:
     desk.put(".agents/skills/csv/SKILL.md", SKILL)
     desk.accept()
