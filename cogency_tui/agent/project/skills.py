@@ -227,7 +227,7 @@ class SkillFinder:
 
     def _own_skill(self, path: Path) -> ListedSkill:
         root = os.path.realpath(path)
-        if home().is_relative_to(root):
+        if (place := home()) is not None and place.is_relative_to(root):
             problem = "its directory is, or contains, your home directory"
             return ListedSkill(one_line(path.name), SkillState.INVALID, True, short_path(path), problem)
         # Read through the same checks as later; the empty file has only the name for messages.

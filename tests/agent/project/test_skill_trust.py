@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from cogency_tui.agent.project import skill_folders
 from cogency_tui.agent.project.skill_folders import (
     LARGEST_SKILL_FILE,
     MOST_SKILLS,
@@ -291,6 +292,18 @@ def test_very_many_skills_are_bounded(desk: Desk) -> None:
     parts = desk.survey().parts
     assert len(parts) == MOST_SKILLS + 1
     assert "more than 300 skills" in parts[-1].problem
+
+
+def test_all_skills_of_a_project_together_are_bounded(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(skill_folders, "_LARGEST_OF_ALL", 1_000)
+    desk.put(".claude/skills/to-large/SKILL.md", SKILL)
+    desk.put(".claude/skills/to-large/file", "x" * 950)
+    problems = {part.path[15:]: part.problem for part in desk.survey().parts}
+    assert "more than 0 MB" in problems["to-large"]
+    assert problems["pdf"] == ""
+    monkeypatch.setattr(skill_folders, "_MOST_FILES_OF_ALL", 3)
+    problems = {part.path[15:]: part.problem for part in desk.survey().parts}
+    assert "more than 3 files" in problems["to-large"]
 
 
 def test_settings_without_hooks_need_no_trust(desk: Desk) -> None:
