@@ -133,7 +133,7 @@ def with_custom(custom: "Iterable[CustomCommand]") -> tuple[SlashCommand, ...]:
 
 
 def _summary(command: "CustomCommand") -> str:
-    return f"{command.description or 'Custom command'} · {command.place}"
+    return " · ".join(filter(None, (command.description or "Custom command", command.place)))
 
 
 def parse_command(text: str, commands: Sequence[SlashCommand] = COMMANDS) -> tuple[SlashCommand, str]:

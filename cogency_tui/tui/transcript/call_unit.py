@@ -463,6 +463,9 @@ def _subject_of(name: str, args: dict[str, Any], root: str) -> Subject:
         path = _relative(str(args.get("path") or "."), root)
         where = f" in {path}" if path != "." else ""
         return Subject(one_line(f"“{args['content']}”{where}"), is_path=False)
+    if name == "skill":
+        parts = [args[key] for key in ("name", "file") if isinstance(args.get(key), str) and args[key]]
+        return Subject(one_line("/".join(parts)), is_path=len(parts) > 1)
     for key in _PATH_ARGUMENTS:
         if isinstance(args.get(key), str) and args[key]:
             return Subject(one_line(_relative(args[key], root)), is_path=True)
