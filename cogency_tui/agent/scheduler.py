@@ -244,6 +244,7 @@ class Scheduler:
             takes_value=bool(job.output_key),
             refuse_by_mode=self._gate.refuse_by_mode,
             is_wary=self._gate.is_wary,
+            cycle=self._context.cycle or self,
         )
         return self._registry.bind(job.called, args, context)
 
@@ -463,6 +464,8 @@ class Scheduler:
             payload["put_back"] = list(outcome.put_back)
         if outcome.images:
             payload["images"] = list(outcome.images)
+        if outcome.changed_by:
+            payload["changed_by"] = list(outcome.changed_by)
         if outcome.plan is not None:
             payload["plan"] = list(outcome.plan)
         return payload

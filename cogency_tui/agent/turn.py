@@ -40,6 +40,7 @@ from cogency_tui.errors import (
 )
 from cogency_tui.protocol.dialects import new_id
 from cogency_tui.protocol.events import (
+    BACKGROUND_NEWS,
     CallState,
     CompactionFigures,
     Image,
@@ -239,6 +240,7 @@ class Turn:
             if self._ends_before(number):
                 await self._end()
                 return
+            await self._report_background()
             cycle = await self._begin(last=number == most)
             await cycle.run()
             await cycle.settle()
@@ -321,6 +323,14 @@ class Turn:
         if task.cancelled():
             raise Interrupted
         return task.result()
+
+    async def _report_background(self) -> None:
+        """Report to the model, once, what background commands wrote that it watches for, and their ends."""
+        line, text = self._conversation.background.take_news()
+        if text:
+            event = brief_result(new_id(), BACKGROUND_NEWS, line, self._clock(), "done")
+            event["payload"]["content"] = text
+            await self._recorder.emit(event)
 
     def _ends_before(self, number: int) -> bool:
         """Return whether the turn ends before its request of this number, for a message that waits.

@@ -6,6 +6,7 @@ duration; a call by its beginning and its end.
 
 from cogency_tui.cli.standard_streams import describe_args
 from cogency_tui.protocol.events import (
+    BACKGROUND_NEWS,
     ErrorPayload,
     Event,
     HookRun,
@@ -116,7 +117,7 @@ class Announcer:
         content = payload["content"]
         self.last_output = content if isinstance(content, str) else ""
         outcome = one_line(outcome_shown(payload))
-        if tool == "turn":
+        if tool in ("turn", BACKGROUND_NEWS):
             # The engine's own report to the model.
             return [f"Note: {outcome}"]
         if event["id"] not in self._started:

@@ -190,6 +190,23 @@ class HookRun(TypedDict):
     changes: list[HookChange]
 
 
+Author: TypeAlias = Literal["conversation", "subagent", "user", "command", "program"]
+
+
+class ChangedBy(TypedDict):
+    """A change of the file `path` by another than the conversation that has read it, at `at` (Unix seconds).
+
+    `title` is that of the other conversation, or of the sub-agent; that of a change by the user is empty
+    where they made it in this conversation. A `command` may have made it, and still runs; a `program` is the
+    user's editor, or any other outside of this one.
+    """
+
+    path: str
+    by: Author
+    title: str
+    at: float
+
+
 PlanState: TypeAlias = Literal["pending", "active", "done"]
 
 
@@ -217,7 +234,8 @@ class ResultPayload(TypedDict):
 
     `advice` is for a model that made a mistake in the syntax of `dialect`: how to write the call in it.
     `note` is what else the engine has for the model, `hooks` are the hooks that ran for the call. `plan` is
-    the model's whole plan from this call on.
+    the model's whole plan from this call on. `changed_by` are the changes of others that were in the files of
+    the call, unknown to the model.
     """
 
     outcome: str
@@ -241,6 +259,7 @@ class ResultPayload(TypedDict):
     dialect: NotRequired[str]
     note: NotRequired[str]
     hooks: NotRequired[list[HookRun]]
+    changed_by: NotRequired[list[ChangedBy]]
     plan: NotRequired[list[PlannedStep]]
 
 
@@ -259,7 +278,10 @@ def outcome_shown(payload: ResultPayload) -> str:
     return f"You declined: {words}" if words else DECLINED
 
 
-ENGINE_RESULTS = frozenset({"execute", "connection", "turn"})
+BACKGROUND_NEWS = "background"
+"""The tool of a result that is news of background commands."""
+
+ENGINE_RESULTS = frozenset({"execute", "connection", "turn", BACKGROUND_NEWS})
 """Names, in place of a tool's, of the engine's results that answer no call."""
 
 

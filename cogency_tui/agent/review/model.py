@@ -273,13 +273,15 @@ class EditedFile(NamedTuple):
 
 class Rewrite(NamedTuple):
     """Lines of the agent that were changed since: from `first` to `end` in the file as the agent left it.
-    `texts` are there instead, from line `line` (from 1) of the current file.
+    `texts` are there instead, from line `line` (from 1) of the current file. `by` is the title of the other
+    conversation that wrote all of them; empty if they are the user's, or another program's.
     """
 
     first: int
     end: int
     line: int
     texts: tuple[str, ...]
+    by: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,18 +7,18 @@ A path is shortened for the width of the list alone, never for the columns of it
 in a list. The name of a file is cut only where it has no room by itself, without any columns.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from rich.segment import Segment
 from rich.style import Style
 
 from cogency_tui.agent.user_command import NAME
-from cogency_tui.protocol.events import DECLINED, HookRun
+from cogency_tui.protocol.events import DECLINED, Author, ChangedBy, HookRun
 from cogency_tui.protocol.transcript import NO_OUTPUT
 from cogency_tui.safe_text import one_line, reveal
 from cogency_tui.tui.kit.lines import Line, cells, fit, fit_path, fit_words, width_of, wrap
-from cogency_tui.tui.kit.number_format import duration, plural, whole_seconds
+from cogency_tui.tui.kit.number_format import duration, plural, when, whole_seconds
 from cogency_tui.tui.paste_chips import image_chips
 from cogency_tui.tui.theme_styles import ThemeStyles
 from cogency_tui.tui.transcript.call_unit import (
@@ -52,6 +52,17 @@ _LEAST_SUBJECT = 12
 _LEAST_FACT = 10
 """Cells of a fact below which it is not cut, but left out."""
 
+_LONGEST_TITLE = 32
+"""Cells of the title of another conversation."""
+
+_AUTHORS: Mapping[Author, str] = {
+    "conversation": "in {}",
+    "subagent": "by the sub-agent {}",
+    "user": "by you",
+    "command": "possibly by a command in {}",
+    "program": "outside this program",
+}
+
 _TIMED: frozenset[State] = frozenset({"running", "done", "failed", "interrupted"})
 _QUIET: frozenset[State] = frozenset({"queued", "declined", "skipped", "not run"})
 _OBVIOUS = OPEN | frozenset[State](("done", "interrupted", "not run"))
@@ -69,11 +80,34 @@ def draw_call(call: CallUnit, pen: Pen, *, expanded: bool = False) -> list[Line]
 def _card(call: CallUnit, pen: Pen, *, expanded: bool) -> list[Line]:
     changes = call.changes()
     if changes:
-        return [_change_row(call, change, pen) for change in changes]
+        return [*(_change_row(call, change, pen) for change in changes), *_changes_by_others(call, pen)]
     row, images = _card_row(call, pen), [] if expanded else _image_lines(call, pen)
     if call.mode and call.word not in row.text and not expanded:
         return [row, _below(Segment(call.word, pen.styles("dim")), pen)]
-    return [row, *([] if expanded else _excerpt(call, pen)), *images]
+    return [row, *([] if expanded else _excerpt(call, pen)), *images, *_changes_by_others(call, pen)]
+
+
+def _changes_by_others(call: CallUnit, pen: Pen) -> list[Line]:
+    """Draw who else has changed the files of a call: `also changed in “fix parser” 14:05`."""
+    files: dict[str, list[str]] = {}
+    for change in call.changed_by:
+        author = f"{_AUTHORS[change['by']].format(_named(change))} {when(change['at'], pen.now)}"
+        files.setdefault(change["path"], []).append(author)
+    is_one = len(files) == 1
+    return [
+        _below(
+            Segment(
+                f"{'' if is_one else f'{one_line(path)} '}also changed {', '.join(by)}", pen.styles("edit")
+            ),
+            pen,
+        )
+        for path, by in files.items()
+    ]
+
+
+def _named(change: ChangedBy) -> str:
+    title = one_line(change["title"])
+    return f"“{fit(title, _LONGEST_TITLE)}”" if title else ""
 
 
 def run_row(calls: Sequence[CallUnit], pen: Pen, *, opened: bool) -> Line:
@@ -319,8 +353,9 @@ def command_row(
     *,
     frame: int,
     on: str = "surface",
+    remark: str = "",
 ) -> Line:
-    """Draw a background command with its running time in `seconds`."""
+    """Draw a background command with its running time in `seconds`, and a `remark` on it."""
     head = [
         Segment(f"{_glyph(state, frame)} ", styles(ROLES[state], on)),
         Segment("$ ", styles("edit", on)),
@@ -330,7 +365,8 @@ def command_row(
     word = "" if state == "done" else state
     right = _Columns(Segment(word, style), Segment(time.rjust(TIME_COLUMN), style))
     subject = Subject(one_line(command), is_path=False)
-    return _row(head, subject, styles("text", on), right, width, styles("text", on))
+    fact = Segment(one_line(remark), styles("dim", on))
+    return _row(head, subject, styles("text", on), right, width, styles("text", on), fact)
 
 
 def heading_row(text: str, width: int, styles: ThemeStyles) -> Line:

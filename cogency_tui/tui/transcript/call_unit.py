@@ -13,6 +13,7 @@ import msgspec
 
 from cogency_tui.protocol.events import (
     CallEvent,
+    ChangedBy,
     HookRun,
     Image,
     PlannedStep,
@@ -141,8 +142,9 @@ class CallUnit(msgspec.Struct):
     `asked` is when its question appeared, `decision` the user's about its changes in the review. Of an
     `orphaned` call the program ended before it was complete. `plan` is the model's plan from its result on.
 
-    `hooks` are the hooks that ran for it. `output` is its output so far, until a result replaces it, with its
-    `images`. From then on the texts in `arguments` and `content` are packed: `args` and `result` unpack them.
+    `hooks` are the hooks that ran for it, `changed_by` the changes by others that were in its files, unknown
+    to the model. `output` is its output so far, until a result replaces it, with its `images`. From then on
+    the texts in `arguments` and `content` are packed: `args` and `result` unpack them.
     """
 
     id: str
@@ -163,6 +165,7 @@ class CallUnit(msgspec.Struct):
     orphaned: bool = False
     images: Sequence[Image] = ()
     hooks: Sequence[HookRun] = ()
+    changed_by: Sequence[ChangedBy] = ()
     plan: Sequence[PlannedStep] | None = None
     _steps: list[CallStep] = msgspec.field(default_factory=list[CallStep])
     _pieces: dict[str, list[str]] = msgspec.field(default_factory=dict[str, list[str]])
@@ -245,6 +248,7 @@ class CallUnit(msgspec.Struct):
         self.content = packed_texts(payload["content"])
         self.images = payload.get("images", ())
         self.hooks = payload.get("hooks", ())
+        self.changed_by = payload.get("changed_by", ())
         self.plan = payload.get("plan")
         self.arguments = packed_texts(self.args)
         self._pieces.clear()

@@ -18,6 +18,7 @@ import msgspec
 
 from cogency_tui.agent.user_command import NAME
 from cogency_tui.protocol.events import (
+    BACKGROUND_NEWS,
     CallEvent,
     CommentPlace,
     ErrorEvent,
@@ -501,6 +502,8 @@ class Transcript:
                 if (index := self._calls.get(event["id"])) is not None:
                     self._report(index, event)
                     touched.add(index)
+                elif event["tool"] == BACKGROUND_NEWS:
+                    self._append(Notice(f"Background: {clean(event['payload']['outcome'])}"), touched)
             case "error" if event["payload"].get("notice"):
                 self._settle(touched)
                 self._note(event, touched)
