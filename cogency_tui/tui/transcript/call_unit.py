@@ -129,6 +129,11 @@ _PLAIN = Action()
 _PLAIN_FIELDS = frozenset({"name", "args"})
 
 
+def is_refusal(run: HookRun) -> bool:
+    """Return whether a hook has refused a call."""
+    return run["state"] == "blocked" and run["on"].startswith("before_")
+
+
 class CallUnit(msgspec.Struct):
     """One tool call. Times are Unix seconds, `duration` seconds.
 
@@ -353,8 +358,9 @@ class CallUnit(msgspec.Struct):
 
     @property
     def notable_hooks(self) -> Sequence[HookRun]:
-        """The hooks that changed files, blocked the call or failed."""
-        return [run for run in self.hooks if run["changes"] or run["state"] != "done"]
+        """The hooks that changed files, failed, or have something to say. Where one of them refused the call,
+        its outcome says so."""
+        return [run for run in self.hooks if run["changes"] or (run["outcome"] and not is_refusal(run))]
 
     @property
     def is_plan(self) -> bool:
