@@ -55,7 +55,8 @@ class LinearSession:
         self._left = False
         self._pressed = 0.0
         self._task: asyncio.Task[int] | None = None
-        agent.ask = Questions(self._lines).ask
+        questions = Questions(self._lines)
+        agent.ask, agent.inquire = questions.ask, questions.inquire
 
     async def run(self, prompt: str, conversation_id: str | None) -> int:
         """Greet, then process lines until there are no more."""

@@ -158,6 +158,13 @@ class PlannedStep(TypedDict):
     state: PlanState
 
 
+class AnsweredQuestion(TypedDict):
+    """A question of the model with the user's answers: labels of its choices, or their own words."""
+
+    question: str
+    answers: list[str]
+
+
 class ResultPayload(TypedDict):
     """`outcome` is one line for the user, `content` any JSON value for the model; `error` states whether the
     model receives it as a failure, `state` how the call ended.
@@ -175,6 +182,7 @@ class ResultPayload(TypedDict):
 
     `advice` is for a model that made a mistake in the syntax of `dialect`: how to write the call in it.
     `note` is what else the engine has for the model. `plan` is the model's whole plan from this call on.
+    `answers` are the user's to its questions.
     """
 
     outcome: str
@@ -198,6 +206,7 @@ class ResultPayload(TypedDict):
     dialect: NotRequired[str]
     note: NotRequired[str]
     plan: NotRequired[list[PlannedStep]]
+    answers: NotRequired[list[AnsweredQuestion]]
 
 
 DECLINED = "You declined."
