@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from cogency_tui.agent.agent import Agent
     from cogency_tui.agent.permissions.gate import Answer, Inquiry, InquiryAnswer, Question
+    from cogency_tui.agent.until import Until
 
 __version__ = "0.1.0"
-__all__ = ["Agent", "Answer", "Inquiry", "InquiryAnswer", "Question", "__version__"]
+__all__ = ["Agent", "Answer", "Inquiry", "InquiryAnswer", "Question", "Until", "__version__"]
 
 _GATE = "agent.permissions.gate"
 _MODULES = {
@@ -20,6 +21,7 @@ _MODULES = {
     "Inquiry": _GATE,
     "InquiryAnswer": _GATE,
     "Question": _GATE,
+    "Until": "agent.until",
 }
 
 

@@ -38,6 +38,7 @@ from cogency_tui.tools.shell.background import Background
 from cogency_tui.tools.shell.processes_tool import Processes
 from cogency_tui.tools.shell.sandbox import Sandbox
 from cogency_tui.tools.shell.shell_tool import Shell
+from cogency_tui.tools.skill import SkillTool
 from cogency_tui.tools.spec_names import spec_names
 from cogency_tui.tools.web.fetch import Fetch
 from cogency_tui.tools.web.search import Search, installed, missing
@@ -231,7 +232,7 @@ def tally_of(called: str) -> Tally | None:
     return None if tool is None else tool.tally
 
 
-OWN_TOOLS = (Read, Write, Edit, List, Find, Replace, Shell, Processes, Fetch, Search, Plan, Ask)
+OWN_TOOLS = (Read, Write, Edit, List, Find, Replace, Shell, Processes, Fetch, Search, Plan, Ask, SkillTool)
 _OWN: Mapping[str, tuple[type[msgspec.Struct], Aliases]] = {
     tool.name: (tool.args, tool.aliases) for tool in OWN_TOOLS
 }

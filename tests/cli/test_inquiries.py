@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from cogency_tui.agent.permissions.gate import Inquiry, InquiryAnswer
-from cogency_tui.cli.run import _inquire  # pyright: ignore[reportPrivateUsage]
+from cogency_tui.cli.run import inquire_at_terminal
 from cogency_tui.tools.user_questions import Choice, UserQuestion
 
 QUESTIONS = (
@@ -32,6 +32,6 @@ async def test_questions_are_answered_by_lines(
         monkeypatch.setattr(sys, "stdin", stdin)
         os.write(target, typed.encode())
         os.close(target)
-        assert await _inquire(Inquiry("c", QUESTIONS)) == answer
+        assert await inquire_at_terminal(Inquiry("c", QUESTIONS)) == answer
     printed = capsys.readouterr().err
     assert "Question 1 of 2: Which database?\n  1. SQLite: one file\n  2. Postgres\n" in printed

@@ -69,7 +69,8 @@ class MainDisplay(Display):
         find(ToolCalls).show(transcript)
         self.show_conversation()
         self._admit_calls()
-        messages = (unit for unit in transcript.units if isinstance(unit, UserMessage))
+        units = transcript.units
+        messages = (unit for unit in units if isinstance(unit, UserMessage) and not unit.automatic)
         find(Prompt).recall([as_written(each.text, each.images) for each in messages])
         self._mark_changes()
         self.show_state()
@@ -210,6 +211,8 @@ class MainDisplay(Display):
             session_expires=bridge.agent.session_expires(bridge.conversation_id),
             plan=transcript.plan,
         )
+        if (until := bridge.until) is not None:
+            status = replace(status, until=until.name, until_progress=until.progress)
         find(StatusBar).report(status)
         if not self.transcript.units:
             # The start shows the model and the permissions, too.

@@ -19,6 +19,7 @@ from cogency_tui.providers.efforts import describe_effort, substitute
 from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.bar import Part
 from cogency_tui.tui.kit.footer import KeyBar, KeyPart, fit_keys, reserved_width
+from cogency_tui.tui.kit.lines import fit
 from cogency_tui.tui.kit.number_format import dollars, percent, plural, tokens, when
 from cogency_tui.tui.kit.permission_badge import permission_badge
 from cogency_tui.tui.theme_styles import ThemeStyles
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
 
 _PENDING = 6
 """The last characters of an incomplete command of Vim's keys that are shown."""
+
+_COMMAND = 24
+"""Cells of the command that decides when the work ends."""
 
 _STEPS = 15
 """Steps of a plan that its tooltip lists."""
@@ -47,7 +51,8 @@ class Status(msgspec.Struct, frozen=True):
     configuration. `has_sessions`: the provider can do resume mode. `effort_sent` is what the model gets
     instead of an effort that it lacks; `effort_refused`: it has refused it, and is asked without one. At
     `session_expires`, in Unix seconds, the provider drops the session if nothing is sent.
-    `dialect` is the one of the next step, and `dialect_reason` says why. `plan` is the agent's plan.
+    `dialect` is the one of the next step, and `dialect_reason` says why. `plan` is the agent's plan. Work
+    goes on `until` a command succeeds, with this `until_progress`.
     """
 
     mode: Mode
@@ -68,6 +73,8 @@ class Status(msgspec.Struct, frozen=True):
     session_expires: float | None = None
     dialect: Dialect = "xml"
     dialect_reason: str = ""
+    until: str = ""
+    until_progress: str = ""
     plan: "Sequence[PlannedStep]" = ()
 
     @property
@@ -247,6 +254,7 @@ class StatusBar(KeyBar):
             _badge(status, styles),
             *_background(self.background, styles),
             *_vim_status(self._vim, styles),
+            *_until(status, styles),
             Part([model], "Model. Click or press F2 to choose another", "command('choose_model')"),
             *_plan(status, styles),
             *_context(status, styles),
@@ -310,6 +318,17 @@ def _vim_status(vim: "VimStatus | None", styles: ThemeStyles) -> list[Part]:
         segments.append(Segment(f" {pending}", styles("text" if vim.focused else "dim", "background")))
     tooltip = "Vim mode and pending keys. F1 lists the keys"
     return [Part(segments, tooltip, steady="vim")]
+
+
+def _until(status: Status, styles: ThemeStyles) -> list[Part]:
+    if not status.until:
+        return []
+    segments = [
+        Segment(f"until {fit(status.until, _COMMAND)}", styles("running", "background")),
+        Segment(f" · {status.until_progress}", styles("dim", "background")),
+    ]
+    tooltip = f"Works until `{status.until}` succeeds. Click for how to stop"
+    return [Part(segments, tooltip, "command('until')")]
 
 
 def _context(status: Status, styles: ThemeStyles) -> list[Part]:

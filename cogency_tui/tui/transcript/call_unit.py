@@ -14,6 +14,8 @@ import msgspec
 from cogency_tui.protocol.events import (
     AnsweredQuestion,
     CallEvent,
+    ChangedBy,
+    HookRun,
     Image,
     PlannedStep,
     ResultEvent,
@@ -137,8 +139,9 @@ class CallUnit(msgspec.Struct):
     `orphaned` call the program ended before it was complete. `plan` is the model's plan from its result on,
     `answers` are the user's to its questions.
 
-    `output` is its output so far, until a result replaces it, with its `images`. From then on the texts in
-    `arguments` and `content` are packed: `args` and `result` unpack them.
+    `hooks` are the hooks that ran for it, `changed_by` the changes by others that were in its files, unknown
+    to the model. `output` is its output so far, until a result replaces it, with its `images`. From then on
+    the texts in `arguments` and `content` are packed: `args` and `result` unpack them.
     """
 
     id: str
@@ -158,6 +161,8 @@ class CallUnit(msgspec.Struct):
     decision: "Decision" = ""
     orphaned: bool = False
     images: Sequence[Image] = ()
+    hooks: Sequence[HookRun] = ()
+    changed_by: Sequence[ChangedBy] = ()
     plan: Sequence[PlannedStep] | None = None
     answers: Sequence[AnsweredQuestion] = ()
     _steps: list[CallStep] = msgspec.field(default_factory=list[CallStep])
@@ -240,6 +245,8 @@ class CallUnit(msgspec.Struct):
         self.sent = clean(payload["outcome"]) if "brief" in payload or self.mode else ""
         self.content = packed_texts(payload["content"])
         self.images = payload.get("images", ())
+        self.hooks = payload.get("hooks", ())
+        self.changed_by = payload.get("changed_by", ())
         self.plan = payload.get("plan")
         self.answers = payload.get("answers", ())
         self.arguments = packed_texts(self.args)
@@ -346,7 +353,12 @@ class CallUnit(msgspec.Struct):
         """The way in which calls like this one are counted together: only calls that just read text are."""
         from cogency_tui.tools.registry import tally_of
 
-        return None if self.images else tally_of(self.name)
+        return None if self.images or self.notable_hooks else tally_of(self.name)
+
+    @property
+    def notable_hooks(self) -> Sequence[HookRun]:
+        """The hooks that changed files, blocked the call or failed."""
+        return [run for run in self.hooks if run["changes"] or run["state"] != "done"]
 
     @property
     def is_plan(self) -> bool:
