@@ -82,6 +82,8 @@ def _card(call: CallUnit, pen: Pen, *, expanded: bool) -> list[Line]:
     if changes:
         return [*(_change_row(call, change, pen) for change in changes), *_changes_by_others(call, pen)]
     row, images = _card_row(call, pen), [] if expanded else _image_lines(call, pen)
+    if call.answers and not expanded:
+        return [row, *_answer_lines(call, row, pen)]
     if call.mode and call.word not in row.text and not expanded:
         return [row, _below(Segment(call.word, pen.styles("dim")), pen)]
     return [row, *([] if expanded else _excerpt(call, pen)), *images, *_changes_by_others(call, pen)]
@@ -186,6 +188,8 @@ def _fact(call: CallUnit) -> str:
     """What a call came to: its outcome, or how its command ended; its time is in a column."""
     if _is_failed_command(call):
         return one_line(call.outcome.partition(" after ")[0])
+    if len(call.answers) > 1:
+        return ""
     return one_line(call.outcome) if call.state == "done" else ""
 
 
@@ -245,6 +249,16 @@ def _reason(call: CallUnit, pen: Pen) -> list[Line]:
     if len(lines) > TAIL:
         last = fit(f"{lines[TAIL - 1].text} {lines[TAIL].text}", pen.width - 2)
         lines = [*lines[: TAIL - 1], Line([Segment(last, text.style)], lines[TAIL - 1].joint)]
+    return [line.indented(Segment("  ", pen.styles())) for line in lines]
+
+
+def _answer_lines(call: CallUnit, row: Line, pen: Pen) -> list[Line]:
+    """Draw the user's answers, unless the row of the call says all."""
+    if len(call.answers) == 1 and one_line(call.outcome) in row.text and call.subject.text in row.text:
+        return []
+    from cogency_tui.tui.transcript.answer_lines import draw_answered
+
+    lines = draw_answered(call.answers, max(8, pen.width - 2), pen.styles)
     return [line.indented(Segment("  ", pen.styles())) for line in lines]
 
 
