@@ -6,7 +6,7 @@ shows before the engine is loaded.
 
 import asyncio
 import os
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import aclosing
 from copy import copy
 from functools import partial
@@ -27,6 +27,7 @@ from cogency_tui.config.schema import (
     Mode,
     Permissions,
     Settings,
+    claude_directory,
     config_directory,
     config_path,
     data_path,
@@ -55,7 +56,7 @@ if TYPE_CHECKING:
     from cogency_tui.protocol.events import CompactionFigures, Event, Image
     from cogency_tui.providers.models import Prices
     from cogency_tui.store.store import Store, StoredConversation
-    from cogency_tui.tools.base import Tool
+    from cogency_tui.tools.base import Outcome, Tool
     from cogency_tui.tools.function import Function
     from cogency_tui.tools.mcp.servers import Servers
     from cogency_tui.tools.shell.background import Background
@@ -145,6 +146,7 @@ class Agent:
         self._profile: Profile | None = None
         self._data = Path(data) if data is not None else data_path(environment)
         self._stored = StoreOpener(self._data)
+        self._closing_too: list[Callable[[], Awaitable[None]]] = []
         self._conversations = Conversations(self, tools or (), environment, self._release, mcp or {})
 
     @property
@@ -175,7 +177,10 @@ class Agent:
 
             folder = config_directory(self._environment)
             own = partial(load_settings, settings=self._given, environ=self._environment)
-            self._project_settings = ProjectSettings(Trust(folder / FILE_NAME), self.project, own, folder)
+            claude = claude_directory(self._environment)
+            self._project_settings = ProjectSettings(
+                Trust(folder / FILE_NAME), self.project, own, folder, claude
+            )
         return self._project_settings
 
     @property
@@ -279,6 +284,26 @@ class Agent:
             return self._conversations.engine.sandbox.state
         return f"not sandboxed: {'switched off' if self.settings.sandbox == 'off' else 'not tried yet'}"
 
+    async def probe_sandbox(self) -> bool:
+        """Return whether commands run in a sandbox; tried once."""
+        return await self._conversations.shared().sandbox.probe(self.workspace)
+
+    async def run_supervised(self, command: str, directory: Path, seconds: int) -> "Outcome":
+        """Run a command of the user's in another directory than the project, as the agent's commands are run:
+        in the sandbox if there is one, and without keys. Nothing is recorded.
+
+        Raises:
+            ToolError: it cannot be run.
+        """
+        from cogency_tui.tools.base import BoundCall, ToolContext
+        from cogency_tui.tools.shell.shell_tool import Shell, ShellArgs
+
+        engine = self._conversations.shared()
+        shell = Shell(sandbox=engine.sandbox)
+        context = ToolContext(Workspace(directory), secrets=engine.secrets)
+        args = ShellArgs(command, timeout=seconds)
+        return await BoundCall(shell, args, context, shell.touch(args, context)).run()
+
     @property
     def background(self) -> "Background | None":
         """The background commands of all conversations; None before anything has run."""
@@ -323,8 +348,14 @@ class Agent:
         await self._conversations.start_servers()
         return self._conversations.shared().servers
 
+    def closes_too(self, close: Callable[[], Awaitable[None]]) -> None:
+        """Have something that works for this agent closed before it."""
+        self._closing_too.append(close)
+
     async def close(self) -> None:
         """Stop what runs, wait until its end is recorded, and close everything that is open."""
+        while self._closing_too:
+            await self._closing_too.pop()()
         await self._conversations.close()
 
     async def __aenter__(self) -> "Agent":

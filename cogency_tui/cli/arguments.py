@@ -23,6 +23,7 @@ _ACTIONS = {
     "restore": "restore a conversation from the trash",
     "tree": "show a conversation's forks and parent",
     "compare": "compare two conversations since their fork",
+    "rerun": "run a turn again in a scratch copy of its files, and compare",
 }
 
 
@@ -217,8 +218,23 @@ def _add_conversation_actions(parser: argparse.ArgumentParser) -> None:
     added["compare"].add_argument(
         "other", metavar="ID", help="the other conversation's id, or a unique prefix"
     )
-    for name in ("list", "show", "compare"):
+    _add_rerun_options(added["rerun"])
+    for name in ("list", "show", "compare", "rerun"):
         added[name].add_argument("--json", action="store_true", help="one JSON object per line")
+
+
+def _add_rerun_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--turn", type=_positive, metavar="N", help="turn to run again; default: the last")
+    parser.add_argument("--provider", metavar="NAME", help="provider to use; default: the configured one")
+    parser.add_argument("--model", metavar="NAME", help="model to use; default: the provider's")
+    parser.add_argument("--effort", choices=EFFORT_CHOICES, help="how hard the model thinks")
+    parser.add_argument("--dialect", choices=DIALECT_CHOICES, help="how the model writes tool calls")
+    parser.add_argument(
+        "--check", default="", metavar="COMMAND", help="command to run in the files of both, e.g. 'pytest -q'"
+    )
+    parser.add_argument(
+        "--max-cost", type=_amount, metavar="USD", help="spending limit for the turn, in dollars"
+    )
 
 
 def _add_recall_options(parser: argparse.ArgumentParser) -> None:

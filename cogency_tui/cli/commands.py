@@ -82,6 +82,9 @@ def _conversations(options: argparse.Namespace) -> int:
     """List, show, export and organize past conversations."""
     from cogency_tui.cli import conversations as commands
 
+    if options.action == "rerun":
+        return _rerun(options)
+
     async def run(recall: "Recall", store: "Store") -> int:
         if options.action == "list" and options.trash:
             return await commands.list_trash(store, limit=options.limit, as_json=options.json)
@@ -108,6 +111,16 @@ def _conversations(options: argparse.Namespace) -> int:
         )
 
     return _with_recall(run)
+
+
+def _rerun(options: argparse.Namespace) -> int:
+    from cogency_tui.agent.rerun import RerunChoice
+    from cogency_tui.cli.rerun import run_again
+
+    choice = RerunChoice(
+        options.provider, options.model, options.effort, options.dialect, options.max_cost, options.check
+    )
+    return asyncio.run(run_again(options.id, options.turn, choice, as_json=options.json))
 
 
 def _recall(options: argparse.Namespace) -> int:

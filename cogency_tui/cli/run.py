@@ -75,7 +75,7 @@ class RunOptions:
 async def run_turn(agent: Agent, options: RunOptions) -> int:
     """Run one turn, or turns until a command succeeds, and print them; return the exit status."""
     if sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty():
-        agent.ask = _ask
+        agent.ask = ask_at_terminal
     status: int | None = None
     loop = asyncio.get_running_loop()
     until = options.limited()
@@ -110,7 +110,7 @@ async def run_turn(agent: Agent, options: RunOptions) -> int:
             agent.provider.model, agent.provider.facts, "choose another with --model."
         ):
             talk(notice)
-        printer = partial(_print_json, conversation) if options.as_json else _print_event
+        printer = partial(_print_json, conversation) if options.as_json else print_event
         late = _Late(agent)
         chunks = options.chunks and options.as_json
         if until is not None:
@@ -189,7 +189,7 @@ class _Late:
         self._agent.interrupt()
 
 
-async def _ask(question: Question) -> Answer:
+async def ask_at_terminal(question: Question) -> Answer:
     """Ask at the terminal. Nothing that the user judges is hidden from them, or left out."""
     reasons = [f"this {describe_losses(question.losses)}"] if question.losses else []
     reasons += [question.reason] if question.reason else []
@@ -237,7 +237,8 @@ def _print_json(conversation: str, event: Event) -> None:
     print_json(event)
 
 
-def _print_event(event: Event) -> None:
+def print_event(event: Event) -> None:
+    """Print answers on stdout, and the rest on stderr."""
     if event["type"] == "respond":
         print_text(event["content"])
     elif event["type"] == "user" and "ran" in event:

@@ -9,6 +9,7 @@ from cogency_tui.protocol.events import (
     BACKGROUND_NEWS,
     ErrorPayload,
     Event,
+    HookRun,
     Measure,
     RanCommand,
     ResultEvent,
@@ -129,7 +130,8 @@ class Announcer:
             return [f"Tool {tool} was interrupted."]
         how = "failed after" if payload["error"] else "done in"
         text = f": {outcome}" if outcome else ""
-        return [f"Tool {tool} {how} {spoken(event['duration'])}{text}"]
+        hooks = [spoken_hook(run) for run in payload.get("hooks", ())]
+        return [f"Tool {tool} {how} {spoken(event['duration'])}{text}", *hooks]
 
 
 def spoken_error(payload: ErrorPayload) -> str:
@@ -139,6 +141,17 @@ def spoken_error(payload: ErrorPayload) -> str:
     if hint := payload.get("hint"):
         text += f" Next step: {hint}"
     return text
+
+
+def spoken_hook(run: HookRun) -> str:
+    """A run of a hook as a sentence."""
+    name, outcome = one_line(run["name"]), one_line(run["outcome"])
+    changed = ", ".join(
+        f"{one_line(each['path'])} (+{each['added']} −{each['removed']})" for each in run["changes"]
+    )
+    did = f"changed {changed}" if changed else "done" if run["state"] == "done" else ""
+    how = f"{run['state']}: {outcome}" if run["state"] != "done" else ""
+    return f"Hook {name} {', '.join(part for part in (did, how) if part)}"
 
 
 def spoken(seconds: float) -> str:

@@ -97,6 +97,7 @@ COMMANDS = (
     SlashCommand("timeline", "Browse the conversation event by event", "timeline"),
     SlashCommand("agents", "Sub-agents: prompt, cost, files", "agents"),
     SlashCommand("retry", "Retry the last turn", "retry"),
+    SlashCommand("rerun", "Run a turn again with another model, and compare", "rerun", takes="[TURN]"),
     SlashCommand("until", "Work until a shell command succeeds", "until", takes="[CMD, or off]", lines=True),
     SlashCommand("fork", "Fork this conversation", "fork"),
     SlashCommand("context", "Context usage", "show_context"),

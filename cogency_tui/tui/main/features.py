@@ -27,7 +27,11 @@ from cogency_tui.tui.kit.number_format import when
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.main.custom_commands import CustomCommands
 from cogency_tui.tui.main.keys import main_key
-from cogency_tui.tui.main.open_conversations import OnOtherScreens, open_conversations_of
+from cogency_tui.tui.main.open_conversations import (
+    OnOtherScreens,
+    ScratchScreens,
+    open_conversations_of,
+)
 from cogency_tui.tui.main.panes import Panes
 from cogency_tui.tui.main.widget_updates import MainDisplay
 from cogency_tui.tui.models.commands import ModelCommands
@@ -38,6 +42,7 @@ from cogency_tui.tui.prompt.prompt import PROMPT_PREFIXES, Prompt
 from cogency_tui.tui.prompt.prompt_and_queue import PromptBox
 from cogency_tui.tui.questions.presenter import Questions
 from cogency_tui.tui.recall.commands import RecallCommands
+from cogency_tui.tui.rerun.commands import RerunCommands
 from cogency_tui.tui.review.commands import ReviewCommands
 from cogency_tui.tui.servers.commands import ServerCommands
 from cogency_tui.tui.settings.commands import SettingsCommands
@@ -103,9 +108,10 @@ class Features:
         self.custom = CustomCommands(screen, bridge, screen.send)
         self.profile = ProfileCommands(screen, bridge, display)
         self.images = ImageCommands(screen, bridge)
-        recall = RecallCommands(screen, bridge, self.conversations)
+        rerun = RerunCommands(screen, bridge, ScratchScreens(screen))
+        recall = RecallCommands(screen, bridge, self.conversations, rerun.ask)
         self.timeline = TimelineCommands(
-            screen, bridge, display, recall.fork, self._restored, self.images.view
+            screen, bridge, display, recall.fork, self._restored, self.images.view, rerun.ask
         )
         self.subagents = SubagentCommands(
             screen,
@@ -123,6 +129,7 @@ class Features:
             self.conversations,
             recall,
             self.timeline,
+            rerun,
             self.subagents,
             self.cost,
             models,

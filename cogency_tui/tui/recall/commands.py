@@ -1,5 +1,6 @@
 """Commands that open the recall screen, and continue a past conversation or a fork of one chosen there."""
 
+from collections.abc import Callable
 from functools import partial
 from time import time
 from typing import TYPE_CHECKING, Any
@@ -23,10 +24,18 @@ if TYPE_CHECKING:
 
 
 class RecallCommands(FeatureCommands):
-    """Shows the recall screen over `screen`; `conversations` opens the conversation chosen there."""
+    """Shows the recall screen over `screen`; `conversations` opens the conversation chosen there, and `rerun`
+    runs a turn of one again."""
 
-    def __init__(self, screen: Screen[Any], bridge: Bridge, conversations: ConversationCommands) -> None:
+    def __init__(
+        self,
+        screen: Screen[Any],
+        bridge: Bridge,
+        conversations: ConversationCommands,
+        rerun: Callable[[str, int], None],
+    ) -> None:
         super().__init__(screen, bridge)
+        self._rerun = rerun
         self._conversations = conversations
 
     def handlers(self) -> dict[str, Handler]:
@@ -96,6 +105,9 @@ class RecallCommands(FeatureCommands):
     async def _go_on(self, destination: "Destination") -> None:
         from cogency_tui.tui.transcript.scroll_to_event import read_event
 
+        if destination.again:
+            self._rerun(destination.id, destination.again)
+            return
         try:
             transcript, unit = await self._locate(destination)
             if destination.fork:

@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 import msgspec
 
-from cogency_tui.protocol.events import CallEvent, Image, PlannedStep, ResultEvent, outcome_shown
+from cogency_tui.protocol.events import (
+    CallEvent,
+    ChangedBy,
+    HookRun,
+    Image,
+    PlannedStep,
+    ResultEvent,
+    outcome_shown,
+)
 from cogency_tui.protocol.events import Step as StepFields
 from cogency_tui.protocol.plan import describe_plan
 from cogency_tui.protocol.transcript import as_tool_call
@@ -129,8 +137,9 @@ class CallUnit(msgspec.Struct):
     `asked` is when its question appeared, `decision` the user's about its changes in the review. Of an
     `orphaned` call the program ended before it was complete. `plan` is the model's plan from its result on.
 
-    `output` is its output so far, until a result replaces it, with its `images`. From then on the texts in
-    `arguments` and `content` are packed: `args` and `result` unpack them.
+    `hooks` are the hooks that ran for it, `changed_by` the changes by others that were in its files, unknown
+    to the model. `output` is its output so far, until a result replaces it, with its `images`. From then on
+    the texts in `arguments` and `content` are packed: `args` and `result` unpack them.
     """
 
     id: str
@@ -150,6 +159,8 @@ class CallUnit(msgspec.Struct):
     decision: "Decision" = ""
     orphaned: bool = False
     images: Sequence[Image] = ()
+    hooks: Sequence[HookRun] = ()
+    changed_by: Sequence[ChangedBy] = ()
     plan: Sequence[PlannedStep] | None = None
     _steps: list[CallStep] = msgspec.field(default_factory=list[CallStep])
     _pieces: dict[str, list[str]] = msgspec.field(default_factory=dict[str, list[str]])
@@ -231,6 +242,8 @@ class CallUnit(msgspec.Struct):
         self.sent = clean(payload["outcome"]) if "brief" in payload or self.mode else ""
         self.content = packed_texts(payload["content"])
         self.images = payload.get("images", ())
+        self.hooks = payload.get("hooks", ())
+        self.changed_by = payload.get("changed_by", ())
         self.plan = payload.get("plan")
         self.arguments = packed_texts(self.args)
         self._pieces.clear()
@@ -336,7 +349,12 @@ class CallUnit(msgspec.Struct):
         """The way in which calls like this one are counted together: only calls that just read text are."""
         from cogency_tui.tools.registry import tally_of
 
-        return None if self.images else tally_of(self.name)
+        return None if self.images or self.notable_hooks else tally_of(self.name)
+
+    @property
+    def notable_hooks(self) -> Sequence[HookRun]:
+        """The hooks that changed files, blocked the call or failed."""
+        return [run for run in self.hooks if run["changes"] or run["state"] != "done"]
 
     @property
     def is_plan(self) -> bool:
