@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from cogency_tui.agent.context_window import History
     from cogency_tui.agent.edits.undo import Undo
     from cogency_tui.agent.event_queue import EventQueue
+    from cogency_tui.agent.hooks.listing import ListedHook
     from cogency_tui.agent.images import Images
     from cogency_tui.agent.permissions.gate import Ask, Gate, Inquire
     from cogency_tui.agent.permissions.rules import Rules
@@ -184,6 +185,13 @@ class Agent:
                 Trust(folder / FILE_NAME), self.project, own, folder, claude
             )
         return self._project_settings
+
+    def list_hooks(self) -> "list[ListedHook]":
+        """The hooks of the user and the project, with the last run of each. Blocks."""
+        from cogency_tui.agent.hooks.listing import list_hooks
+
+        engine = self._conversations.engine
+        return list_hooks(self.project_settings, {} if engine is None else engine.hook_runs)
 
     @property
     def settings(self) -> Settings:

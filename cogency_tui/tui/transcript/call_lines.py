@@ -30,6 +30,7 @@ from cogency_tui.tui.transcript.call_unit import (
     FileChange,
     State,
     Subject,
+    is_refusal,
 )
 from cogency_tui.tui.transcript.messages_and_notices import chip_style, count_lines, review_link
 from cogency_tui.tui.transcript.pen import SPINNER, TAIL, Pen
@@ -279,10 +280,10 @@ def describe_hook(run: HookRun) -> str:
     added, removed = (sum(change[side] for change in changes) for side in ("added", "removed"))
     counts = count_lines(added, removed) if changes else ""
     files = f" in {plural(len(changes), 'file')}" if len(changes) > 1 else ""
-    ended = {"done": "", "blocked": "blocked", "failed": "failed"}[run["state"]]
     outcome = one_line(run["outcome"])
-    how = f"{ended}: {outcome}" if ended and outcome else ended
-    return " · ".join(part for part in (f"{counts}{files}", how) if part)
+    if run["state"] == "blocked":
+        outcome = f"{'refused' if is_refusal(run) else 'reports'}: {outcome}"
+    return " · ".join(part for part in (f"{counts}{files}", outcome) if part)
 
 
 def _image_lines(call: CallUnit, pen: Pen) -> list[Line]:

@@ -130,6 +130,11 @@ _PLAIN = Action()
 _PLAIN_FIELDS = frozenset({"name", "args"})
 
 
+def is_refusal(run: HookRun) -> bool:
+    """Return whether a hook has refused a call."""
+    return run["state"] == "blocked" and run["on"].startswith("before_")
+
+
 class CallUnit(msgspec.Struct):
     """One tool call. Times are Unix seconds, `duration` seconds.
 
@@ -357,8 +362,9 @@ class CallUnit(msgspec.Struct):
 
     @property
     def notable_hooks(self) -> Sequence[HookRun]:
-        """The hooks that changed files, blocked the call or failed."""
-        return [run for run in self.hooks if run["changes"] or run["state"] != "done"]
+        """The hooks that changed files, failed, or have something to say. Where one of them refused the call,
+        its outcome says so."""
+        return [run for run in self.hooks if run["changes"] or (run["outcome"] and not is_refusal(run))]
 
     @property
     def is_plan(self) -> bool:
@@ -475,6 +481,9 @@ def _subject_of(name: str, args: dict[str, Any], root: str) -> Subject:
         path = _relative(str(args.get("path") or "."), root)
         where = f" in {path}" if path != "." else ""
         return Subject(one_line(f"“{args['content']}”{where}"), is_path=False)
+    if name == "skill":
+        parts = [args[key] for key in ("name", "file") if isinstance(args.get(key), str) and args[key]]
+        return Subject(one_line("/".join(parts)), is_path=len(parts) > 1)
     for key in _PATH_ARGUMENTS:
         if isinstance(args.get(key), str) and args[key]:
             return Subject(one_line(_relative(args[key], root)), is_path=True)
