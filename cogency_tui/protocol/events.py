@@ -217,6 +217,13 @@ class PlannedStep(TypedDict):
     state: PlanState
 
 
+class AnsweredQuestion(TypedDict):
+    """A question of the model with the user's answers: labels of its choices, or their own words."""
+
+    question: str
+    answers: list[str]
+
+
 class ResultPayload(TypedDict):
     """`outcome` is one line for the user, `content` any JSON value for the model; `error` states whether the
     model receives it as a failure, `state` how the call ended.
@@ -234,8 +241,8 @@ class ResultPayload(TypedDict):
 
     `advice` is for a model that made a mistake in the syntax of `dialect`: how to write the call in it.
     `note` is what else the engine has for the model, `hooks` are the hooks that ran for the call. `plan` is
-    the model's whole plan from this call on. `changed_by` are the changes of others that were in the files of
-    the call, unknown to the model.
+    the model's whole plan from this call on, `answers` are the user's to its questions. `changed_by` are the
+    changes of others that were in the files of the call, unknown to the model.
     """
 
     outcome: str
@@ -261,6 +268,7 @@ class ResultPayload(TypedDict):
     hooks: NotRequired[list[HookRun]]
     changed_by: NotRequired[list[ChangedBy]]
     plan: NotRequired[list[PlannedStep]]
+    answers: NotRequired[list[AnsweredQuestion]]
 
 
 DECLINED = "You declined."

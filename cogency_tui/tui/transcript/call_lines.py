@@ -30,6 +30,7 @@ from cogency_tui.tui.transcript.call_unit import (
     FileChange,
     State,
     Subject,
+    is_refusal,
 )
 from cogency_tui.tui.transcript.messages_and_notices import chip_style, count_lines, review_link
 from cogency_tui.tui.transcript.pen import SPINNER, TAIL, Pen
@@ -81,6 +82,8 @@ def _card(call: CallUnit, pen: Pen, *, expanded: bool) -> list[Line]:
     if changes:
         return [*(_change_row(call, change, pen) for change in changes), *_changes_by_others(call, pen)]
     row, images = _card_row(call, pen), [] if expanded else _image_lines(call, pen)
+    if call.answers and not expanded:
+        return [row, *_answer_lines(call, row, pen)]
     if call.mode and call.word not in row.text and not expanded:
         return [row, _below(Segment(call.word, pen.styles("dim")), pen)]
     return [row, *([] if expanded else _excerpt(call, pen)), *images, *_changes_by_others(call, pen)]
@@ -185,6 +188,8 @@ def _fact(call: CallUnit) -> str:
     """What a call came to: its outcome, or how its command ended; its time is in a column."""
     if _is_failed_command(call):
         return one_line(call.outcome.partition(" after ")[0])
+    if len(call.answers) > 1:
+        return ""
     return one_line(call.outcome) if call.state == "done" else ""
 
 
@@ -247,6 +252,16 @@ def _reason(call: CallUnit, pen: Pen) -> list[Line]:
     return [line.indented(Segment("  ", pen.styles())) for line in lines]
 
 
+def _answer_lines(call: CallUnit, row: Line, pen: Pen) -> list[Line]:
+    """Draw the user's answers, unless the row of the call says all."""
+    if len(call.answers) == 1 and one_line(call.outcome) in row.text and call.subject.text in row.text:
+        return []
+    from cogency_tui.tui.transcript.answer_lines import draw_answered
+
+    lines = draw_answered(call.answers, max(8, pen.width - 2), pen.styles)
+    return [line.indented(Segment("  ", pen.styles())) for line in lines]
+
+
 def _hook_row(run: HookRun, pen: Pen) -> Line:
     """Draw a run of a hook: what it changed, or why it blocked or failed, and its time."""
     styles = pen.styles
@@ -265,10 +280,10 @@ def describe_hook(run: HookRun) -> str:
     added, removed = (sum(change[side] for change in changes) for side in ("added", "removed"))
     counts = count_lines(added, removed) if changes else ""
     files = f" in {plural(len(changes), 'file')}" if len(changes) > 1 else ""
-    ended = {"done": "", "blocked": "blocked", "failed": "failed"}[run["state"]]
     outcome = one_line(run["outcome"])
-    how = f"{ended}: {outcome}" if ended and outcome else ended
-    return " · ".join(part for part in (f"{counts}{files}", how) if part)
+    if run["state"] == "blocked":
+        outcome = f"{'refused' if is_refusal(run) else 'reports'}: {outcome}"
+    return " · ".join(part for part in (f"{counts}{files}", outcome) if part)
 
 
 def _image_lines(call: CallUnit, pen: Pen) -> list[Line]:
