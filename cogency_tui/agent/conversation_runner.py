@@ -270,9 +270,13 @@ class Conversations:
             await asyncio.to_thread(self._agent_of(conversation.id).follow_project)
         if self.held and self._warming is None:
             self._warming = asyncio.create_task(self._warm())
+        context = ""
+        if conversation.turn_hooks is not None:
+            known = await store.conversation(conversation.id)
+            context = await conversation.begin_hooks(query, is_new=known is None or not known.turns)
         recorder = Recorder(store, conversation.id, queue, chunks=chunks)
         turn = Turn(conversation, store, recorder, message_waits=message_waits)
-        run = partial(turn.run, query, queue.close, lambda: self._reviewed(conversation.id), images)
+        run = partial(turn.run, query, queue.close, lambda: self._reviewed(conversation.id), images, context)
         if until is None:
             await run()
         else:
@@ -280,6 +284,7 @@ class Conversations:
             with until.limited(conversation):
                 await run(until.begin_turn(query))
             await until.end_turn(store, conversation.id, turn.failure, stopped=turn.was_stopped)
+        await conversation.end_turn_hooks(turn.state)
         with suppress(CogencyError):
             # The turn has ended; a failure here is retried with the next one.
             if self.held and query is not None and typed:
@@ -507,7 +512,12 @@ class Conversations:
             lambda: followed().dialect,
             lambda: followed().effort,
         )
-        gate = Gate(lambda: followed().permissions, lambda: followed().ask, self._agent.rules)
+        gate = Gate(
+            lambda: followed().permissions,
+            lambda: followed().ask,
+            self._agent.rules,
+            lambda: followed().inquire,
+        )
         return Conversation(self.shared(), id, gate, choices, assemble)
 
     async def _warm(self) -> None:

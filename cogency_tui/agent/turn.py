@@ -14,9 +14,10 @@ import asyncio
 import re
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
 from functools import partial
+from typing import Any, Literal, TypeVar
 
 from cogency_tui.agent.call_graph import TurnActions
 from cogency_tui.agent.compaction import compaction_event
@@ -39,6 +40,7 @@ from cogency_tui.errors import (
 )
 from cogency_tui.protocol.dialects import new_id
 from cogency_tui.protocol.events import (
+    BACKGROUND_NEWS,
     CallState,
     CompactionFigures,
     Image,
@@ -53,6 +55,8 @@ from cogency_tui.protocol.transcript import INTERRUPTED
 from cogency_tui.redaction import Redactor
 from cogency_tui.store.requests import Requests
 from cogency_tui.store.store import Store
+
+_T = TypeVar("_T")
 
 FAILED_BATCHES = 3
 """Consecutive cycles in which all calls failed in the same way, after which the turn ends."""
@@ -124,8 +128,15 @@ class Turn:
         self._breaks = 0
         self._compactable = True
         self._compacting: asyncio.Task[CompactionFigures] | None = None
-        self._affording: asyncio.Task[None] | None = None
+        self._affording: asyncio.Task[Any] | None = None
+        self._continuations = 0
+        """Times that hooks have continued the turn after an answer."""
         self._sources = conversation.begin_turn(self, continues=bool(self._steered_at))
+
+    @property
+    def state(self) -> Literal["done", "failed", "interrupted"]:
+        """How it ended, once it has."""
+        return "interrupted" if self.was_stopped else "failed" if self.failure else "done"
 
     def interrupt(self) -> None:
         """Stop generating and running. It may be called at any time and more than once."""
@@ -138,8 +149,11 @@ class Turn:
 
     def steer(self, query: str) -> None:
         """Send the message that waits to the running answer where that is possible, so that it takes effect
-        at once: without images, and without a limit of the budget, which is checked before requests."""
-        is_plain = not mentioned_images(query) and not self._conversation.budget.is_limited
+        at once: without images, hooks on messages, and a limit of the budget, which is checked before
+        requests."""
+        hooks = self._conversation.turn_hooks
+        is_free = hooks is None or not hooks.sees_messages
+        is_plain = not mentioned_images(query) and not self._conversation.budget.is_limited and is_free
         if self._cycle is not None and is_plain:
             self._cycle.steer({"role": "user", "content": query})
 
@@ -149,6 +163,7 @@ class Turn:
         ended: Callable[[], None],
         review: Callable[[], Awaitable[ReviewNote | None]] | None = None,
         images: Sequence[Image] = (),
+        context: str = "",
         until: UntilTurn | None = None,
     ) -> None:
         """Run the turn. Without a query it continues the last one, which failed or was interrupted, from what
@@ -156,13 +171,14 @@ class Turn:
 
         `ended` is called when the last event has been emitted, which may be before the processes of an
         interrupted command have exited. `review` returns the note about the user's decisions on the edits,
-        which the message carries, as it does the `images` and the turn's place in an `until`.
+        which the message carries, as it does the `images`, the `context` that hooks have for the model, and
+        the turn's place in an `until`.
         """
         try:
             if query is None:
-                await self._continue()
+                await self._continue(context)
             else:
-                await self._ask(query, review, images, until)
+                await self._ask(query, review, images, context, until)
             await self._notices()
             self._conversation.pauses = await self._requests.pauses(self._conversation.id)
             await self._cycles()
@@ -189,6 +205,7 @@ class Turn:
         query: str,
         review: Callable[[], Awaitable[ReviewNote | None]] | None,
         images: Sequence[Image],
+        context: str,
         until: UntilTurn | None,
     ) -> None:
         """Emit the user's message."""
@@ -205,13 +222,17 @@ class Turn:
             message["until"] = until
         if images:
             message["images"] = [*images]
+        if context:
+            message["hooks_context"] = context
         await self._recorder.emit(message)
 
-    async def _continue(self) -> None:
+    async def _continue(self, context: str = "") -> None:
         """Send a model whose own words are the last ones a result: a request ends with what it is sent."""
         prepared = await self._history.prepare("")
         if prepared.messages[-1]["role"] == "assistant":
             await self._recorder.emit(brief_result(new_id(), _TURN, _GO_ON, self._clock(), "failed"))
+        if context:
+            await self._recorder.emit(brief_result(new_id(), _TURN, context, self._clock(), "done"))
 
     async def _cycles(self) -> None:
         most = self._conversation.settings.max_iterations
@@ -219,6 +240,7 @@ class Turn:
             if self._ends_before(number):
                 await self._end()
                 return
+            await self._report_background()
             cycle = await self._begin(last=number == most)
             await cycle.run()
             await cycle.settle()
@@ -244,6 +266,8 @@ class Turn:
                     return
                 await self._continue()
                 continue
+            if await self._hooks_continue(cycle, is_last=number == most):
+                continue
             if cycle.answered:
                 if cycle.cut_off:
                     await self._note("The output limit of the model cut this answer off.")
@@ -258,6 +282,55 @@ class Turn:
             f"Turn stopped after {most} step{'' if most == 1 else 's'} (the maximum).",
             "Send another message to continue, or raise Maximum steps per turn (max_iterations).",
         )
+
+    async def _hooks_continue(self, cycle: Cycle, *, is_last: bool) -> bool:
+        """Run the hooks after a message of the model, and after the turn if that is answered; return whether
+        they have something for the model, which then continues.
+
+        Raises:
+            Interrupted: the turn was stopped meanwhile.
+        """
+        hooks = self._conversation.turn_hooks
+        if hooks is None:
+            return False
+        text, reasons = cycle.text, list[str]()
+        if text:
+            reasons += await self._unless_interrupted(hooks.after_message(text, self._note))
+        if cycle.answered and not reasons:
+            count = self._continuations
+            reasons += await self._unless_interrupted(hooks.after_turn("done", text, count, self._note))
+        if not reasons or is_last:
+            return False
+        self._continuations += cycle.answered
+        report = brief_result(new_id(), _TURN, "\n".join(reasons), self._clock(), "done")
+        await self._recorder.emit(report)
+        return True
+
+    async def _unless_interrupted(self, work: Coroutine[Any, Any, _T]) -> _T:
+        """The result of work between two requests.
+
+        Raises:
+            Interrupted: the turn was stopped meanwhile.
+        """
+        task = self._affording = asyncio.create_task(work)
+        if self._interrupted:
+            task.cancel()
+        try:
+            await asyncio.wait([task])
+        finally:
+            self._affording = None
+            task.cancel()
+        if task.cancelled():
+            raise Interrupted
+        return task.result()
+
+    async def _report_background(self) -> None:
+        """Report to the model, once, what background commands wrote that it watches for, and their ends."""
+        line, text = self._conversation.background.take_news()
+        if text:
+            event = brief_result(new_id(), BACKGROUND_NEWS, line, self._clock(), "done")
+            event["payload"]["content"] = text
+            await self._recorder.emit(event)
 
     def _ends_before(self, number: int) -> bool:
         """Return whether the turn ends before its request of this number, for a message that waits.
@@ -386,17 +459,7 @@ class Turn:
         check = own.budget.check(
             own.provider(), prepared.characters, own.calibration, self._note, images=prepared.image_tokens
         )
-        work = self._affording = asyncio.create_task(check)
-        if self._interrupted:
-            work.cancel()
-        try:
-            await asyncio.wait([work])
-        finally:
-            self._affording = None
-            work.cancel()
-        if work.cancelled():
-            raise Interrupted
-        work.result()
+        await self._unless_interrupted(check)
 
     async def _note(self, text: str) -> None:
         await self._recorder.emit(notice_event(text, self._clock()))

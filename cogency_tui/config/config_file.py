@@ -5,7 +5,7 @@ from typing import Any, cast
 
 import msgspec
 
-from cogency_tui.config.mcp import problem_in
+from cogency_tui.config import hooks, mcp
 from cogency_tui.config.schema import AgentSettings, BudgetSettings, ProviderSettings, Settings, SpanLimits
 from cogency_tui.config.toml_reader import line_of, line_of_key, parse, place
 from cogency_tui.config.workflows import WorkflowError, check_workflows, problem_of, read_workflow
@@ -13,7 +13,7 @@ from cogency_tui.errors import ConfigError
 
 CORRECT = "Correct it, or remove it."
 _CORRECT = "Correct that key, or remove it to use the default."
-_TABLES = ("providers", "keys", "agents", "workflows", "mcp")
+_TABLES = ("providers", "keys", "agents", "workflows", "mcp", "hooks")
 
 
 def read_settings(path: Path, text: str) -> Settings:
@@ -46,6 +46,12 @@ def place_of_workflow(path: Path, text: str, error: WorkflowError) -> str:
     keys = ("workflows", error.workflow)
     line = line_of(text, keys) if error.step is None else line_of(text, (*keys, "steps"), error.step)
     return place(path, line)
+
+
+def place_of_hook(path: Path, text: str, name: str, problem: mcp.Problem) -> str:
+    """The place of an invalid hook and the problem, for a message."""
+    line = line_of_key(text, ("hooks", name, problem.key) if problem.key else ("hooks", name))
+    return f'{place(path, line)}: hook "{name}": {problem.words}'
 
 
 def check_options(path: Path, text: str, table: dict[str, Any]) -> None:
@@ -87,9 +93,12 @@ def _check(path: Path, text: str, table: dict[str, Any]) -> None:
         entries = cast("dict[str, Any]", provider)
         _check_table(path, text, entries, ProviderSettings, ("providers", name))
     for name, server in _subtables(table, "mcp").items():
-        if wrong := problem_in(name, server):
+        if wrong := mcp.problem_in(name, server):
             line = line_of_key(text, ("mcp", name, wrong.key) if wrong.key else ("mcp", name))
             raise ConfigError(f'{place(path, line)}: MCP server "{name}": {wrong.words}.', CORRECT)
+    for name, hook in _subtables(table, "hooks").items():
+        if wrong := hooks.problem_in(name, hook):
+            raise ConfigError(f"{place_of_hook(path, text, name, wrong)}.", CORRECT)
     whole = {key: value for key, value in table.items() if key not in _TABLES or not isinstance(value, dict)}
     check_options(path, text, whole)
 

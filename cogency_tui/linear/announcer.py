@@ -6,8 +6,10 @@ duration; a call by its beginning and its end.
 
 from cogency_tui.cli.standard_streams import describe_args
 from cogency_tui.protocol.events import (
+    BACKGROUND_NEWS,
     ErrorPayload,
     Event,
+    HookRun,
     Measure,
     RanCommand,
     ResultEvent,
@@ -115,7 +117,7 @@ class Announcer:
         content = payload["content"]
         self.last_output = content if isinstance(content, str) else ""
         outcome = one_line(outcome_shown(payload))
-        if tool == "turn":
+        if tool in ("turn", BACKGROUND_NEWS):
             # The engine's own report to the model.
             return [f"Note: {outcome}"]
         if event["id"] not in self._started:
@@ -128,7 +130,8 @@ class Announcer:
             return [f"Tool {tool} was interrupted."]
         how = "failed after" if payload["error"] else "done in"
         text = f": {outcome}" if outcome else ""
-        return [f"Tool {tool} {how} {spoken(event['duration'])}{text}"]
+        hooks = [spoken_hook(run) for run in payload.get("hooks", ())]
+        return [f"Tool {tool} {how} {spoken(event['duration'])}{text}", *hooks]
 
 
 def spoken_error(payload: ErrorPayload) -> str:
@@ -138,6 +141,17 @@ def spoken_error(payload: ErrorPayload) -> str:
     if hint := payload.get("hint"):
         text += f" Next step: {hint}"
     return text
+
+
+def spoken_hook(run: HookRun) -> str:
+    """A run of a hook as a sentence."""
+    name, outcome = one_line(run["name"]), one_line(run["outcome"])
+    changed = ", ".join(
+        f"{one_line(each['path'])} (+{each['added']} −{each['removed']})" for each in run["changes"]
+    )
+    did = f"changed {changed}" if changed else "done" if run["state"] == "done" else ""
+    how = f"{run['state']}: {outcome}" if run["state"] != "done" else ""
+    return f"Hook {name} {', '.join(part for part in (did, how) if part)}"
 
 
 def spoken(seconds: float) -> str:

@@ -79,7 +79,8 @@ class UserEvent(TypedDict):
     neither interrupted nor unanswered, and the message is what the model answers next.
 
     The first message of a conversation carries the `environment`: a block that describes where the model
-    works. `conversation` is the conversation's id, where events are printed. `sources` and
+    works. `hooks_context` is what hooks have for the model. `conversation` is the conversation's id, where
+    events are printed. `sources` and
     `possible_sources` are as in `ResultPayload`: those of a command that the user ran, and of tools in the
     system prompt.
     """
@@ -96,6 +97,7 @@ class UserEvent(TypedDict):
     sources: NotRequired[list[str]]
     possible_sources: NotRequired[list[str]]
     images: NotRequired[list[Image]]
+    hooks_context: NotRequired[str]
 
 
 class ThinkEvent(TypedDict):
@@ -161,6 +163,50 @@ class Step(TypedDict):
     outcome: str
 
 
+HookState: TypeAlias = Literal["done", "failed", "blocked"]
+
+
+class HookChange(TypedDict):
+    """Lines that a hook added to and removed from a file, by its path in the project."""
+
+    path: str
+    added: int
+    removed: int
+
+
+class HookRun(TypedDict):
+    """A run of the hook `name` on an event (`on`), for `duration` seconds.
+
+    A `blocked` one refused what it ran on, or had something for the model. `outcome` says in a line how it
+    ended, if it was not done; `output` is the beginning of what it wrote.
+    """
+
+    name: str
+    on: str
+    state: HookState
+    outcome: str
+    output: str
+    duration: float
+    changes: list[HookChange]
+
+
+Author: TypeAlias = Literal["conversation", "subagent", "user", "command", "program"]
+
+
+class ChangedBy(TypedDict):
+    """A change of the file `path` by another than the conversation that has read it, at `at` (Unix seconds).
+
+    `title` is that of the other conversation, or of the sub-agent; that of a change by the user is empty
+    where they made it in this conversation. A `command` may have made it, and still runs; a `program` is the
+    user's editor, or any other outside of this one.
+    """
+
+    path: str
+    by: Author
+    title: str
+    at: float
+
+
 PlanState: TypeAlias = Literal["pending", "active", "done"]
 
 
@@ -169,6 +215,13 @@ class PlannedStep(TypedDict):
 
     text: str
     state: PlanState
+
+
+class AnsweredQuestion(TypedDict):
+    """A question of the model with the user's answers: labels of its choices, or their own words."""
+
+    question: str
+    answers: list[str]
 
 
 class ResultPayload(TypedDict):
@@ -187,7 +240,9 @@ class ResultPayload(TypedDict):
     that nothing prevented the call from reading. Events of older versions have neither.
 
     `advice` is for a model that made a mistake in the syntax of `dialect`: how to write the call in it.
-    `note` is what else the engine has for the model. `plan` is the model's whole plan from this call on.
+    `note` is what else the engine has for the model, `hooks` are the hooks that ran for the call. `plan` is
+    the model's whole plan from this call on, `answers` are the user's to its questions. `changed_by` are the
+    changes of others that were in the files of the call, unknown to the model.
     """
 
     outcome: str
@@ -210,7 +265,10 @@ class ResultPayload(TypedDict):
     advice: NotRequired[str]
     dialect: NotRequired[str]
     note: NotRequired[str]
+    hooks: NotRequired[list[HookRun]]
+    changed_by: NotRequired[list[ChangedBy]]
     plan: NotRequired[list[PlannedStep]]
+    answers: NotRequired[list[AnsweredQuestion]]
 
 
 DECLINED = "You declined."
@@ -228,7 +286,10 @@ def outcome_shown(payload: ResultPayload) -> str:
     return f"You declined: {words}" if words else DECLINED
 
 
-ENGINE_RESULTS = frozenset({"execute", "connection", "turn"})
+BACKGROUND_NEWS = "background"
+"""The tool of a result that is news of background commands."""
+
+ENGINE_RESULTS = frozenset({"execute", "connection", "turn", BACKGROUND_NEWS})
 """Names, in place of a tool's, of the engine's results that answer no call."""
 
 

@@ -22,6 +22,7 @@ from cogency_tui.tui.cost.context_usage import ContextFacts
 from cogency_tui.tui.files.background_updates import FileCommands
 from cogency_tui.tui.files.pane import FilesPane
 from cogency_tui.tui.help.commands import HelpCommands
+from cogency_tui.tui.hooks.commands import HookCommands
 from cogency_tui.tui.images.commands import ImageCommands
 from cogency_tui.tui.kit.number_format import when
 from cogency_tui.tui.kit.typed_app import app_of
@@ -138,6 +139,7 @@ class Features:
             self.profile,
             UndoCommands(screen, bridge, self._restored),
             self.review,
+            HookCommands(screen, bridge),
             ServerCommands(screen, bridge),
             SkillCommands(screen, bridge, self.conversations.suggest),
             HelpCommands(screen, bridge, lambda: self.custom.known, self._prompt_help),

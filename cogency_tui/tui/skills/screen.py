@@ -9,7 +9,7 @@ from rich.segment import Segment
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
-from cogency_tui.agent.project.skills import ListedSkill, SkillState, has_command
+from cogency_tui.agent.project.skills import ListedSkill, SkillState
 from cogency_tui.errors import CogencyError
 from cogency_tui.safe_text import clean, one_line, reveal
 from cogency_tui.tui.kit.dialogs import (
@@ -51,6 +51,11 @@ _NONE = (
     "~/.agents/skills or ~/.claude/skills, or in .cogency/skills, .agents/skills or .claude/skills of a "
     "project that you trust."
 )
+
+
+def can_start(listed: ListedSkill) -> bool:
+    """Return whether the user can start a skill."""
+    return listed.state is SkillState.ACTIVE and listed.skill is not None and listed.skill.file.invocable
 
 
 class SkillAction(NamedTuple):
@@ -137,7 +142,7 @@ class SkillsScreen(ListDialog[SkillAction, ListedSkill]):
     def choices(self) -> list[Choice]:
         skill = self.rows.row
         found: list[Choice] = []
-        if skill is not None and has_command(skill):
+        if skill is not None and can_start(skill):
             found.append(("enter", "use", "choose"))
         elif skill is not None and skill.state in (SkillState.UNTRUSTED, SkillState.CHANGED):
             found.append(("enter", "review trust", "choose"))
@@ -147,7 +152,7 @@ class SkillsScreen(ListDialog[SkillAction, ListedSkill]):
 
     def action_choose(self) -> None:
         skill = self.rows.row
-        if skill is not None and has_command(skill):
+        if skill is not None and can_start(skill):
             self.dismiss(SkillAction("use", skill.name))
         elif skill is not None and skill.state in (SkillState.UNTRUSTED, SkillState.CHANGED):
             self.dismiss(SkillAction("trust", skill.name))

@@ -11,7 +11,7 @@ from typing import Any
 
 from rich.segment import Segment
 
-from cogency_tui.protocol.events import PlannedStep
+from cogency_tui.protocol.events import HookRun, PlannedStep
 from cogency_tui.protocol.transcript import NO_OUTPUT
 from cogency_tui.safe_text import clean, one_line, reveal
 from cogency_tui.tui.kit.command_output import Output, OutputLines
@@ -20,6 +20,7 @@ from cogency_tui.tui.kit.lines import BLANK, CONTINUATION, Line, cells, fit, fol
 from cogency_tui.tui.kit.number_format import duration, plural, size
 from cogency_tui.tui.paste_chips import image_chips
 from cogency_tui.tui.theme_styles import ThemeStyles
+from cogency_tui.tui.transcript.call_lines import describe_hook
 from cogency_tui.tui.transcript.call_unit import GLYPHS, ROLES, CallUnit
 from cogency_tui.tui.transcript.pen import Pen
 
@@ -179,7 +180,10 @@ class CallLayout:
 
     def _body(self) -> list[LayoutBlock]:
         below = self._outcome()
-        groups = (self._reason(shown=any(map(len, below))), self._arguments(), below, self._sent())
+        groups = (
+            *(self._reason(shown=any(map(len, below))), self._arguments(), below, self._sent()),
+            self._hooks(),
+        )
         blocks: list[LayoutBlock] = []
         for group in groups:
             # The output of a call that has not ended may still come.
@@ -206,6 +210,7 @@ class CallLayout:
         hidden = {"command", "cmd", *(("old", "new") if self._diff or replaced else ())}
         hidden |= {"content"} if self._diff else set()
         hidden |= {"steps"} if self.call.plan is not None else set()
+        hidden |= {"questions"} if self.call.answers else set()
         shown = [key for key in args if key not in hidden]
         column = min(_WIDEST_KEY, max((cells(one_line(key)) for key in shown), default=0)) + 2
         for key in shown:
@@ -263,6 +268,10 @@ class CallLayout:
     def _outcome(self) -> list[LayoutBlock]:
         call, width, styles = self.call, self.width, self.theme_styles
         blocks: list[LayoutBlock] = [self._plan_block(call.plan)] if call.plan else []
+        if call.answers:
+            from cogency_tui.tui.transcript.answer_lines import draw_answered
+
+            return [Fixed(draw_answered(call.answers, width, styles))]
         if call.steps():
             blocks += [_StepLines(call, width, styles), Fixed([BLANK] if call.settled else [])]
         if self._diff:
@@ -287,6 +296,17 @@ class CallLayout:
         lines.write(reveal(self.call.sent))
         label = Fixed([Line([Segment("Sent to the model", styles("dim"))])])
         return [label, LazyLayout(lines, self.width, styles, indent=2)]
+
+    def _hooks(self) -> list[LayoutBlock]:
+        """The hooks that ran for the call, each with what it wrote."""
+        blocks: list[LayoutBlock] = []
+        for run in self.call.hooks:
+            blocks.append(Fixed([draw_hook(run, self.width, self.theme_styles)]))
+            if run["output"]:
+                lines = OutputLines()
+                lines.write(reveal(clean(run["output"])))
+                blocks.append(LazyLayout(lines, self.width, self.theme_styles, role="dim", indent=2))
+        return blocks
 
     def _output(self, result: Output) -> list[LayoutBlock]:
         if (self._status and not self._text) or (self._row and self._text == NO_OUTPUT):
@@ -327,6 +347,15 @@ def draw_command(command: str, width: int, styles: ThemeStyles) -> Line:
     return Line([Segment(fit(f"$ {shown}{' …' if newline else ''}", width), styles("edit"))])
 
 
+def draw_hook(run: HookRun, width: int, styles: ThemeStyles) -> Line:
+    """Draw a run of a hook in a line: its event, what it did, and its time."""
+    head = Segment(f"hook {one_line(run['name'])}", styles("text", attributes="bold"))
+    did = describe_hook(run)
+    facts = f"  {run['on']}{f' · {did}' if did else ''} · {duration(run['duration'])}"
+    style = styles("dim" if run["state"] == "done" else "edit")
+    return Line([head, Segment(fit(facts, max(1, width - width_of([head]))), style)])
+
+
 def draw_head(
     title: Sequence[Segment], facts: Sequence[str], minor: Sequence[str], width: int, styles: ThemeStyles
 ) -> tuple[Sequence[Segment], list[Line]]:
@@ -355,7 +384,8 @@ def _above(lines: int, styles: ThemeStyles) -> Line:
 
 
 def _word(call: CallUnit) -> str:
-    return "waiting for approval" if call.state == "waiting" else call.word
+    waiting = "waiting for your answer" if call.name == "ask" else "waiting for approval"
+    return waiting if call.state == "waiting" else call.word
 
 
 def _stage(call: CallUnit) -> tuple[object, ...]:

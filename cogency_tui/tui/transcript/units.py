@@ -18,6 +18,7 @@ import msgspec
 
 from cogency_tui.agent.user_command import NAME
 from cogency_tui.protocol.events import (
+    BACKGROUND_NEWS,
     CallEvent,
     CommentPlace,
     ErrorEvent,
@@ -472,7 +473,7 @@ class Transcript:
                 self._end_turn(touched, interrupted=not is_steered and self._awaits_answer())
                 text = clean(event["content"]).strip()
                 if self.inherits_title or not self.title:
-                    self.entitle(without_image_chips(text).lstrip().split("\n", 1)[0])
+                    self.entitle(_title_of(event, text))
                 self.turns += begins_turn(event)
                 message = UserMessage(
                     text,
@@ -501,6 +502,8 @@ class Transcript:
                 if (index := self._calls.get(event["id"])) is not None:
                     self._report(index, event)
                     touched.add(index)
+                elif event["tool"] == BACKGROUND_NEWS:
+                    self._append(Notice(f"Background: {clean(event['payload']['outcome'])}"), touched)
             case "error" if event["payload"].get("notice"):
                 self._settle(touched)
                 self._note(event, touched)
@@ -667,6 +670,14 @@ class Transcript:
         self.units.append(unit)
         touched.add(len(self.units) - 1)
         return len(self.units) - 1
+
+
+def _title_of(event: UserEvent, text: str) -> str:
+    """The title that a first message gives a conversation: its first line, or the command that was run first
+    of work until that succeeds."""
+    if (until := event.get("until")) and until.get("automatic"):
+        text = f"! {clean(until['command'])}"
+    return without_image_chips(text).lstrip().split("\n", 1)[0]
 
 
 def describe_until(until: UntilTurn) -> str:

@@ -108,6 +108,7 @@ async def test_it_works_until_the_command_succeeds(project: Path) -> None:
             ),
         ]
         assert f"until {CHECK} · turn 1 of 20" in seen(pilot)
+        assert main_of(pilot).title_shown == f"! {CHECK}"
         assert main_of(pilot).bridge.until is None
         assert "until" not in shown(status_of(pilot))
 
