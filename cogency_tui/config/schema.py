@@ -13,6 +13,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
+from cogency_tui.config.language_servers import LanguageServerSettings
 from cogency_tui.config.mcp import McpSettings
 from cogency_tui.config.workflows import WorkflowSettings
 
@@ -314,6 +315,14 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             unit="characters",
         ),
     ] = 32 * 1024 * 1024
+    diagnostics: Annotated[
+        bool,
+        _option(
+            "Have language servers report the errors that an edit adds or fixes, and find symbols",
+            "Diagnostics after edits",
+            when="turn",
+        ),
+    ] = True
     titles: Annotated[
         bool,
         _option(
@@ -428,6 +437,15 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             "MCP servers",
             when="start",
             project="any",
+            unset="none",
+        ),
+    ] = {}
+    language_servers: Annotated[
+        dict[str, LanguageServerSettings],
+        _option(
+            "Language servers besides the built-in ones, or changes of these",
+            "Language servers",
+            when="start",
             unset="none",
         ),
     ] = {}
