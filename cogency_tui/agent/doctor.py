@@ -14,7 +14,7 @@ from typing import Literal
 from cogency_tui.agent.permissions.rules import FILE_NAME as RULES
 from cogency_tui.agent.permissions.rules import Rules
 from cogency_tui.agent.project.settings import project_settings_of
-from cogency_tui.agent.project.trust import TrustState
+from cogency_tui.agent.project.trust import TrustState, name_parts
 from cogency_tui.config.layers import load_settings
 from cogency_tui.config.schema import Settings, config_path
 from cogency_tui.errors import CogencyError, ConfigError, WorkspaceError
@@ -205,7 +205,8 @@ def _project(project: Path) -> Iterator[Finding]:
     if survey.state is TrustState.NOTHING:
         return
     settings.refresh()
-    what = f"{settings.path.parent} is {survey.state.label}"
+    names = name_parts(survey.parts if survey.state is not TrustState.CHANGED else survey.inactive)
+    what = f"{project}: {names} {survey.state.label}"
     if survey.state is TrustState.REFUSED:
         yield Finding("project", "note", what)
     elif survey.state is not TrustState.TRUSTED:

@@ -197,7 +197,7 @@ def _models(options: argparse.Namespace) -> int:
 
 
 def _trust(options: argparse.Namespace) -> int:
-    """Review and trust a project's .cogency/ files."""
+    """Review and trust a project's .cogency/ files, skills and hooks."""
     from cogency_tui.cli.trust import list_trust, revoke_trust, trust_project
 
     if options.list:

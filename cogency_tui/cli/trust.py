@@ -1,20 +1,23 @@
-"""`cogency-tui trust`: shows a project's `.cogency/`, and gives or revokes trust in it."""
+"""`cogency-tui trust`: shows what a project brings, and gives or revokes trust in it."""
 
 from pathlib import Path
 
 from cogency_tui.agent.project.cogency_folder import FOLDER, FolderEntry
+from cogency_tui.agent.project.mcp_server_sources import ABOVE
 from cogency_tui.agent.project.settings import ProjectSettings, project_settings_of
-from cogency_tui.agent.project.trust import FILE_NAME, Survey, Trust, TrustState
+from cogency_tui.agent.project.trust import FILE_NAME, Part, PartKind, Survey, Trust, TrustState
 from cogency_tui.cli.standard_streams import agreed, print_json, print_text, talk, unread
 from cogency_tui.config.schema import config_directory
 from cogency_tui.errors import UsageError
 from cogency_tui.safe_text import one_line
 
-_MEANINGS = (
-    "Trust adds its sub-agents, workflows, commands and MCP servers (programs that run here) to your own, "
-    "and a few options (safety options only where they are stricter), until a file changes. It cannot "
-    "choose a provider, model or key, and grants no permissions."
-)
+_MEANINGS: dict[PartKind, str] = {
+    "folder": "Trust adds its sub-agents, workflows, commands and MCP servers (programs that run here) to "
+    "your own, and a few options (safety options only where they are stricter), until a file changes. It "
+    "cannot choose a provider, model or key, and grants no permissions.",
+    "skill": "Trust lets the model read its skills. Their scripts need your permission like any command.",
+    "settings": "Trust lets its hooks run as programs on this machine, without asking.",
+}
 
 
 def trust_project(project: Path, *, yes: bool, as_json: bool) -> int:
@@ -27,7 +30,7 @@ def trust_project(project: Path, *, yes: bool, as_json: bool) -> int:
     settings = project_settings_of(project)
     survey = settings.survey()
     if survey.state is TrustState.NOTHING:
-        raise UsageError(f"{project} has nothing to trust: it has no {FOLDER}/ folder with files.")
+        raise UsageError(f"{project} has nothing to trust: no {FOLDER}/ files, skills or hooks.")
     if not as_json:
         with unread():
             _print_survey(project, survey)
@@ -59,9 +62,9 @@ def list_trust(*, as_json: bool) -> int:
     for trusted in decisions.projects:
         if as_json:
             known = {"path": trusted.path, "state": "trusted", "added": trusted.added}
-            print_json({**known, "files": sorted(trusted.files)})
+            print_json({**known, "files": trusted.all_files})
         else:
-            count = f"{len(trusted.files)} file{'' if len(trusted.files) == 1 else 's'}"
+            count = _count(len(trusted.all_files))
             print_text(f"trusted    {trusted.added:<10}  {one_line(trusted.path)}  {count}")
     for refused in decisions.refused:
         if as_json:
@@ -81,19 +84,42 @@ def print_unused(settings: ProjectSettings) -> None:
 
 
 def _print_survey(project: Path, survey: Survey) -> None:
-    print_text(f"{one_line(str(project / FOLDER))}: {survey.state.label}")
-    for entry in survey.entries:
-        mark = "  changed" if entry.name in survey.changed else ""
-        print_text(f"  {_size(entry):>16}  {one_line(entry.name)}{mark}")
-    for name in survey.changed:
-        if name not in survey.files:
-            print_text(f"  {'deleted':>16}  {one_line(name)}")
+    print_text(f"{one_line(str(project))}: {survey.state.label}")
+    for part in survey.parts:
+        _print_part(part, survey.state)
     for command in survey.unknown:
         print_text(f"✗ Cannot determine which project files this runs: {one_line(command)}")
     if survey.problem:
         print_text(f"✗ {survey.problem}")
-    elif survey.state is not TrustState.TRUSTED:
-        print_text(_MEANINGS)
+    if survey.digest and survey.state is not TrustState.TRUSTED:
+        for kind in survey.kinds:
+            print_text(_MEANINGS[kind])
+
+
+def _print_part(part: Part, state: TrustState) -> None:
+    """Print a skill on one line with what changed in it, other parts a file a line."""
+    if part.kind == "skill":
+        mark = f"  {part.state.label}" if part.state is not state else ""
+        print_text(f"  {_count(len(part.entries)):>16}  {one_line(part.path)}/{mark}")
+        if part.problem:
+            print_text(f"✗ {one_line(part.path)}: {one_line(part.problem)}. Skill not used.")
+    marked = part.kind != "skill" or part.state is TrustState.CHANGED
+    for entry in part.entries:
+        if part.kind != "skill" or (marked and entry.name in part.changed):
+            mark = "  changed" if marked and entry.name in part.changed else ""
+            print_text(f"  {_size(entry):>16}  {_path_of(entry.name)}{mark}")
+    for name in part.changed:
+        if marked and name not in {entry.name for entry in part.entries}:
+            print_text(f"  {'deleted':>16}  {_path_of(name)}")
+
+
+def _path_of(name: str) -> str:
+    """The path of a file from the project."""
+    return one_line(name.removeprefix(ABOVE) if name.startswith(ABOVE) else f"{FOLDER}/{name}")
+
+
+def _count(files: int) -> str:
+    return f"{files} file{'' if files == 1 else 's'}"
 
 
 def _size(entry: FolderEntry) -> str:
@@ -107,6 +133,10 @@ def _as_json(project: Path, survey: Survey, problem: str) -> dict[str, object]:
         "files": [
             {"name": entry.name, "size": entry.size, **({"kind": entry.kind} if entry.kind else {})}
             for entry in survey.entries
+        ],
+        "parts": [
+            {"path": part.path, "kind": part.kind, "state": part.state.value, "problem": part.problem}
+            for part in survey.parts
         ],
         "changed": list(survey.changed),
         "unknown": list(survey.unknown),

@@ -78,7 +78,12 @@ COMMANDS = (
         lambda: PERMISSIONS,
         group="Model",
     ),
-    SlashCommand("trust", "Review and trust this project's .cogency files", "trust", group="Project"),
+    SlashCommand(
+        "trust",
+        "Review and trust this project's .cogency files, skills and hooks",
+        "trust",
+        group="Project",
+    ),
     SlashCommand("mcp", "MCP server status and restart", "mcp", takes="[NAME]", group="Project"),
     SlashCommand("review", "Review every edit, hunk by hunk", "review", group="Review"),
     SlashCommand("undo", "Revert the changes of the last turn", "undo", group="Review"),

@@ -52,7 +52,7 @@ def test_what_a_project_gives_does_not_count_until_it_is_trusted(run: Run, proje
     (project / ".cogency" / "config.toml").write_text('mode = "replay"\n')
     done = run("config", "show")
     assert "mode                              auto            default" in done.stdout
-    assert "is used: it is not trusted" in done.stderr
+    assert "inactive until you trust it" in done.stderr
 
 
 def test_set_writes_what_the_program_then_goes_by_and_keeps_comments(run: Run) -> None:

@@ -33,7 +33,7 @@ def test_what_is_there_is_shown_and_not_trusted_unasked(run: Run, project: Path)
     done = run("trust", stdin="y\n")
     assert done.returncode == 1
     assert "not trusted" in done.stdout
-    assert "49 bytes  config.toml" in done.stdout
+    assert "49 bytes  .cogency/config.toml" in done.stdout
     assert "use --yes to confirm" in done.stderr
     assert not (config_directory() / "trusted.toml").exists()
 
@@ -59,7 +59,7 @@ def test_run_says_once_that_it_is_not_used(run: Run, project: Path) -> None:
     put(project, "config.toml", "broken [[[")
     done = run("run", "hello", "--json")
     assert done.returncode == 0
-    assert done.stderr.count("Nothing in") == 1
+    assert done.stderr.count("has a .cogency/ folder, inactive until you trust it") == 1
     assert "Review and trust it with `cogency-tui trust`" in done.stderr
     assert all(json.loads(line)["type"] for line in done.stdout.splitlines())
 
@@ -102,9 +102,9 @@ def test_a_hostile_folder_is_listed_and_cannot_be_trusted(run: Run, project: Pat
     (folder / "a\x1b[2Jb").write_text("x")
     done = run("trust", "--yes")
     assert done.returncode == 1
-    assert "FIFO  pipe" in done.stdout
-    assert "symbolic link  out" in done.stdout
-    assert "10,485,760 bytes  large" in done.stdout
+    assert "FIFO  .cogency/pipe" in done.stdout
+    assert "symbolic link  .cogency/out" in done.stdout
+    assert "10,485,760 bytes  .cogency/large" in done.stdout
     assert "\x1b" not in done.stdout + done.stderr
     assert "a␛[2Jb" in done.stdout
     assert run("run", "hello").returncode == 0
@@ -187,7 +187,7 @@ def test_a_trusted_file_that_is_gone_is_named(run: Run, project: Path) -> None:
     (project / ".cogency" / "commands" / "look.md").unlink()
     done = run("trust")
     assert done.returncode == 1
-    assert "deleted  commands/look.md" in done.stdout
+    assert "deleted  .cogency/commands/look.md" in done.stdout
 
 
 def test_without_rules_that_is_said_and_a_revoked_one_is_told_as_data(run: Run, project: Path) -> None:

@@ -1,7 +1,8 @@
 """A project's files below `.cogency/`: listed without opening any of them, or read whole. The calls block.
 
 Invariant: no link is followed, no read waits, and the number and size of files is limited. Only regular
-files are read; a folder that contains anything else cannot be used at all.
+files are read; a folder that contains anything else cannot be used at all. Its skills are left out: each is
+surveyed by itself (`skill_folders`).
 """
 
 import os
@@ -18,6 +19,9 @@ from cogency_tui.workspace.protected_names import shown
 FOLDER = ".cogency"
 CONFIG = "config.toml"
 """The file of settings in that folder."""
+
+SKILLS = "skills"
+"""The folder of skills in it."""
 
 LARGEST_CONFIG = 256 << 10
 """Bytes of that file: of a larger one, nothing is used."""
@@ -53,7 +57,7 @@ def list_files(project: Path) -> tuple[FolderEntry, ...]:
         with Directory.open(project) as top:
             status = top.status(FOLDER)
             if not stat.S_ISDIR(status.st_mode):
-                return (_entry("", status),)
+                return (entry_of("", status),)
             with top.child(FOLDER) as folder:
                 found = _listed(folder, "", iter(range(_MOST_FILES)))
                 return tuple(sorted(found, key=lambda each: each.name))
@@ -93,13 +97,15 @@ def _listed(
     directory: Directory, prefix: str, budget: Iterator[int], depth: int = 1
 ) -> Iterator[FolderEntry]:
     for entry in directory.entries():
+        name = prefix + text_of(entry.name)
+        if name == SKILLS:
+            continue
         if next(budget, None) is None:
             return
-        name = prefix + _text(entry.name)
         try:
             status = directory.status(entry.name)
             if not stat.S_ISDIR(status.st_mode):
-                yield _entry(name, status)
+                yield entry_of(name, status)
             elif depth == _DEEPEST:
                 yield FolderEntry(f"{name}/", kind="directory")
             else:
@@ -109,7 +115,8 @@ def _listed(
             yield FolderEntry(name, kind=f"unreadable: {exc.strerror}")
 
 
-def _entry(name: str, status: os.stat_result) -> FolderEntry:
+def entry_of(name: str, status: os.stat_result) -> FolderEntry:
+    """The entry of a file, or of what is there in its place."""
     kind = next((kind for is_one, kind in _KINDS if is_one(status.st_mode)), "device")
     return FolderEntry(name, 0 if kind else status.st_size, kind or ("file" if not name else ""))
 
@@ -119,7 +126,9 @@ def _below(
 ) -> Iterator[tuple[str, Directory, str]]:
     """Each file with its name in the result, its directory, and its name in that directory."""
     for entry in directory.entries():
-        name = prefix + _text(entry.name)
+        name = prefix + text_of(entry.name)
+        if name == SKILLS:
+            continue
         if not depth or next(budget, None) is None:
             raise WorkspaceError(f"{FOLDER} has too many files.", f"At most {_MOST_FILES} files are read.")
         kind = directory.status(entry.name).st_mode
@@ -134,5 +143,6 @@ def _below(
             )
 
 
-def _text(name: str) -> str:
+def text_of(name: str) -> str:
+    """A name of the system as text, which tells apart names that are no text."""
     return os.fsencode(name).decode("utf-8", "backslashreplace")

@@ -25,7 +25,7 @@ from cogency_tui.agent.project.custom_files import (
     project_workflow,
     read_custom,
 )
-from cogency_tui.agent.project.trust import FILE_NAME, Survey, Trust, TrustState
+from cogency_tui.agent.project.trust import FILE_NAME, Survey, Trust, TrustState, describe_inactive
 from cogency_tui.config import toml_reader
 from cogency_tui.config.config_file import check_options, place_of_workflow
 from cogency_tui.config.layers import Layer, file_layer, load_settings
@@ -160,10 +160,10 @@ class ProjectSettings:
         or if they need no mention.
         """
         survey = self.survey()
-        if survey.state is TrustState.CHANGED or survey.state is TrustState.UNKNOWN:
-            why = survey.problem or f"it is {survey.state.value}"
-            return f"Nothing in {self.path.parent} is used: {why}".rstrip(".") + "."
-        return ""
+        if survey.state is not TrustState.CHANGED and survey.state is not TrustState.UNKNOWN:
+            return ""
+        unused = f"Nothing in {self.path.parent} is used: {survey.problem}" if survey.problem else ""
+        return " ".join(filter(None, (unused, describe_inactive(survey))))
 
 
 def read_delegates(data: bytes, path: Path) -> Delegates:

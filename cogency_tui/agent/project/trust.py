@@ -1,33 +1,54 @@
-"""The user's decisions to trust projects, and the surveys of their `.cogency/` directories.
+"""The user's decisions to trust projects, and the surveys of what projects bring.
 
-Invariant: the files of a project that is not trusted are listed and hashed, and used for nothing else but
+A project brings parts: its `.cogency/` folder, skills (`skill_folders`), and settings files of Claude Code
+that have hooks. One decision covers all of them as they are; later each counts for itself: a part of which
+a file changes, appears or disappears is inactive until the user reviews it, the others stay active.
+
+Invariant: the files of a part that is not trusted are listed and hashed, and used for nothing else but
 to determine which files its MCP servers are started from. Trust is for a directory by its resolved path and
-inode, and for the bytes of its files and those programs at that time: if one changes, appears or
-disappears, the user is asked again; the bytes that are loaded are the very bytes that were compared. A
-refusal is for the directory, whatever its contents. The calls block.
+inode, and for the bytes of its files and those programs at that time; the bytes that are loaded are the very
+bytes that were compared. A refusal is for the directory, whatever its contents. The calls block.
 """
 
 import hashlib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import Enum
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, TypeAlias, cast
 
 import msgspec
 
-from cogency_tui.agent.project.cogency_folder import FOLDER, FolderEntry, list_files, read_files
-from cogency_tui.agent.project.mcp_server_sources import Programs, programs_of
+from cogency_tui.agent.project.cogency_folder import FOLDER, SKILLS, FolderEntry, list_files, read_files
+from cogency_tui.agent.project.mcp_server_sources import ABOVE, programs_of
+from cogency_tui.agent.project.skill_folders import (
+    FileDigests,
+    SkillFolder,
+    find_skill_folders,
+    home,
+)
 from cogency_tui.config import toml_reader
 from cogency_tui.config.edit import changing, write_table
 from cogency_tui.config.workflows import problem_of
 from cogency_tui.errors import ConfigError, UsageError, WorkspaceError
+from cogency_tui.safe_text import one_line
+from cogency_tui.workspace.nofollow_access import Directory
 
 FILE_NAME = "trusted.toml"
 
+SETTINGS_FILES = ("../.claude/settings.json", "../.claude/settings.local.json")
+"""Settings of Claude Code, by their names in a survey."""
+
+_HOOKS = b'"hooks"'
+"""Without these bytes a settings file has no hooks, and needs no trust."""
+
+_LARGEST_SETTINGS = 256 << 10
+
+PartKind: TypeAlias = Literal["folder", "skill", "settings"]
+
 _HEADING = """\
-Projects whose .cogency/ files may be used, and those never to ask about.
+Projects whose .cogency/ files, skills and hooks may be used, and those never to ask about.
 Written by cogency-tui, which does not preserve comments."""
 _MEND = "Correct the file or move it away; until then no project is trusted."
 
@@ -48,35 +69,130 @@ class TrustState(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Survey:
-    """The contents of a project's `.cogency/`, and the decision on it.
+class Part:
+    """What counts by itself: `.cogency/`, a skill's folder, or a settings file; `path` is from the project.
 
-    `changed` are the files that differ from the trusted ones, missing ones included; `problem` is why none
-    of them can be used. `digest` covers all files. Entries that begin with `../` are the programs of MCP
-    servers and the sources beside them; `unknown` are commands for which it cannot be determined what they
-    start of the project.
+    Names of entries are relative to `.cogency/`; in `.cogency/` those that begin with `../` are the programs
+    of its MCP servers and the sources beside them. `changed` are the files that differ from the trusted
+    ones, missing ones included; `problem` is why it cannot be used.
     """
 
+    path: str
+    kind: PartKind
     state: TrustState
     entries: tuple[FolderEntry, ...] = ()
     changed: tuple[str, ...] = ()
     problem: str = ""
+
+    @property
+    def label(self) -> str:
+        """Its last name, for display."""
+        return one_line(self.path.rpartition("/")[2])[:64]
+
+    @property
+    def is_inactive(self) -> bool:
+        """True if a decision of the user would activate it."""
+        return not self.problem and self.state in (TrustState.UNKNOWN, TrustState.CHANGED)
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """What a project brings, and the decision on it.
+
+    `problem` is why its `.cogency/` cannot be used, or the decisions cannot be read. `digest` covers all
+    files that can be trusted; empty if there are none. `unknown` are commands for which it cannot be
+    determined what they start of the project.
+    """
+
+    state: TrustState
+    parts: tuple[Part, ...] = ()
+    problem: str = ""
     digest: str = ""
     unknown: tuple[str, ...] = ()
+
+    @property
+    def entries(self) -> tuple[FolderEntry, ...]:
+        """All files."""
+        return tuple(entry for part in self.parts for entry in part.entries)
 
     @property
     def files(self) -> tuple[str, ...]:
         """Their names."""
         return tuple(entry.name for entry in self.entries)
 
+    @property
+    def changed(self) -> tuple[str, ...]:
+        """The names of all files that differ from the trusted ones."""
+        return tuple(name for part in self.parts for name in part.changed)
+
+    @property
+    def inactive(self) -> tuple[Part, ...]:
+        """The parts that a decision of the user would activate."""
+        return tuple(part for part in self.parts if part.is_inactive)
+
+    @property
+    def kinds(self) -> list[PartKind]:
+        """The kinds of the parts that a decision concerns."""
+        parts = self.inactive or [part for part in self.parts if not part.problem]
+        return list(dict.fromkeys([part.kind for part in parts]))
+
+
+def describe_inactive(survey: Survey) -> str:
+    """Describe the parts that are inactive until the user decides, and why; empty if there are none."""
+    new = [part for part in survey.inactive if part.state is TrustState.UNKNOWN]
+    changed = [part for part in survey.inactive if part.state is TrustState.CHANGED]
+    sentences: list[str] = []
+    if new:
+        names = name_parts(new, folder=f"a {FOLDER}/ folder", skill="the skill")
+        sentences.append(f"This project has {names}, inactive until you trust {_them(new)}.")
+    if changed:
+        them = _them(changed)
+        have = "has" if them == "it" else "have"
+        names = name_parts(changed)
+        sentences.append(f"This project's {names} {have} changed; inactive until you trust {them} again.")
+    return " ".join(sentences)
+
+
+def name_parts(parts: Sequence[Part], folder: str = f"{FOLDER}/", skill: str = "skill") -> str:
+    """Name parts in a few words: `.cogency/, 2 skills and hooks`."""
+    names = [folder] if any(part.kind == "folder" for part in parts) else []
+    skills = [part for part in parts if part.kind == "skill"]
+    if skills:
+        names.append(f"{len(skills)} skills" if len(skills) > 1 else f"{skill} {skills[0].label}")
+    if any(part.kind == "settings" for part in parts):
+        names.append("hooks")
+    return " and ".join((", ".join(names[:-1]), names[-1])) if len(names) > 1 else "".join(names)
+
+
+def _them(parts: Sequence[Part]) -> str:
+    return "it" if len(parts) == 1 and parts[0].kind != "settings" else "them"
+
 
 class Trusted(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One trusted project, with the SHA-256 of each file; `added` is the day, in UTC."""
+    """One trusted project, with the SHA-256 of each file of `.cogency/`, of the skills and of the settings
+    files; `added` is the day, in UTC.
+    """
 
     path: str
     inode: int
     files: dict[str, str]
     added: str = ""
+    skills: dict[str, str] = {}
+    settings: dict[str, str] = {}
+
+    def of(self, kind: PartKind, name: str) -> dict[str, str]:
+        """The files of a part; `name` is what a survey calls it."""
+        if kind == "folder":
+            # Earlier versions counted its skills among them.
+            return {file: digest for file, digest in self.files.items() if not file.startswith(f"{SKILLS}/")}
+        if kind == "skill":
+            return {file: digest for file, digest in self.skills.items() if file.startswith(f"{name}/")}
+        return {file: digest for file, digest in self.settings.items() if file == name}
+
+    @property
+    def all_files(self) -> list[str]:
+        """The names of all files."""
+        return sorted((*self.files, *self.skills, *self.settings))
 
 
 class Refused(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -107,47 +223,46 @@ class Trust:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._file_digests = FileDigests()
 
     def survey(self, project: Path) -> Survey:
         """The current state of a project (resolved)."""
-        try:
-            contents = read_files(project)
-        except WorkspaceError as exc:
-            state = TrustState.REFUSED if self._is_refused(project) else TrustState.UNKNOWN
-            return Survey(state, list_files(project), problem=exc.advice)
-        if not contents:
+        found = self._find(project)
+        if not found:
             return Survey(TrustState.NOTHING)
-        programs = programs_of(project, contents)
-        unknown = programs.unknown
-        found = _digests(contents, programs)
-        entries = tuple(FolderEntry(name, len(data)) for name, data in contents.items())
-        entries += tuple(
-            FolderEntry(name, program.size, program.kind) for name, program in programs.files.items()
-        )
+        problem = next((part.problem for part in found if part.kind == "folder"), "")
+        unknown = next((part.unknown for part in found if part.kind == "folder"), ())
         digest = _digest(found)
+        known: Trusted | None = None
         try:
             known = self._known(project)
         except ConfigError as exc:
-            return Survey(TrustState.UNKNOWN, entries, problem=exc.advice, unknown=unknown)
-        if known is None:
-            state = TrustState.REFUSED if self._is_refused(project) else TrustState.UNKNOWN
-            return Survey(state, entries, digest=digest, unknown=unknown)
-        if known.files == found:
-            return Survey(TrustState.TRUSTED, entries, digest=digest, unknown=unknown)
-        names = dict.fromkeys((*known.files, *found))
-        changed = tuple(name for name in names if known.files.get(name) != found.get(name))
-        return Survey(TrustState.CHANGED, entries, changed, digest=digest, unknown=unknown)
+            problem, digest = exc.advice, ""
+        refused = known is None and self._is_refused(project)
+        parts = tuple(_compared(part, known, is_refused=refused) for part in found)
+        state = _overall(parts, known, is_refused=refused, has_problem=bool(problem))
+        return Survey(state, parts, problem, digest, unknown)
 
     def contents(self, project: Path) -> Mapping[str, bytes]:
-        """The current files of a project if it is trusted; none of any other."""
-        try:
-            found = read_files(project)
-            known = self._known(project) if found else None
-        except (WorkspaceError, ConfigError):
-            return {}
-        if known is None or known.files != _digests(found, programs_of(project, found)):
-            return {}
-        return found
+        """The current files of `.cogency/` and the settings files that are trusted, by the names that a
+        survey gives them.
+        """
+        found = [*self._find_folder(project), *_find_settings(project)]
+        known = self._known_safely(project) if found else None
+        contents: dict[str, bytes] = {}
+        for part in found:
+            if part.is_trusted_by(known):
+                contents |= part.contents
+        return contents
+
+    def skills(self, project: Path) -> list[tuple[SkillFolder, TrustState]]:
+        """The skill folders of a project, each with its own state of trust."""
+        folders = find_skill_folders(project, self._file_digests)
+        known = self._known_safely(project) if folders else None
+        refused = bool(folders) and known is None and self._is_refused(project)
+        return [
+            (folder, _compared(_skill_part(folder), known, is_refused=refused).state) for folder in folders
+        ]
 
     def trust(self, project: Path, seen: Survey) -> None:
         """Trust a project as it is now, if that is what was `seen`.
@@ -155,13 +270,25 @@ class Trust:
         Raises:
             ConfigError: the decisions cannot be read, are invalid, or cannot be written.
             UsageError: a file has changed since, and needs another review.
-            WorkspaceError: the contents cannot be used.
+            WorkspaceError: none of its contents can be used.
         """
-        contents = read_files(project)
-        found = _digests(contents, programs_of(project, contents))
+        found = self._find(project)
+        usable = [part for part in found if not part.problem]
+        if found and not usable:
+            raise WorkspaceError(found[0].problem)
         if _digest(found) != seen.digest:
             raise UsageError(f"{project / FOLDER} changed during the review.", "Review it again.")
-        trusted = Trusted(str(project), project.stat().st_ino, found, _today())
+        files: dict[PartKind, dict[str, str]] = {"folder": {}, "skill": {}, "settings": {}}
+        for part in usable:
+            files[part.kind] |= part.digests
+        trusted = Trusted(
+            str(project),
+            project.stat().st_ino,
+            files["folder"],
+            _today(),
+            files["skill"],
+            files["settings"],
+        )
         with changing(self.path):
             others = self.decisions().without(project)
             self._write(Decisions([*others.projects, trusted], others.refused))
@@ -208,6 +335,39 @@ class Trust:
             [msgspec.convert(entry, Refused) for entry in refused],
         )
 
+    def _find(self, project: Path) -> "list[_Found]":
+        folders = find_skill_folders(project, self._file_digests)
+        return [
+            *self._find_folder(project),
+            *(_skill_part(folder) for folder in folders),
+            *_find_settings(project),
+        ]
+
+    @staticmethod
+    def _find_folder(project: Path) -> "Iterator[_Found]":
+        """The `.cogency/` folder, if there is one with files."""
+        try:
+            contents = read_files(project)
+        except WorkspaceError as exc:
+            yield _Found(FOLDER, FOLDER, "folder", list_files(project), problem=exc.advice)
+            return
+        if not contents:
+            return
+        programs = programs_of(project, contents)
+        entries = [FolderEntry(name, len(data)) for name, data in contents.items()]
+        entries += [FolderEntry(name, file.size, file.kind) for name, file in programs.files.items()]
+        digests = {name: _hash(data) for name, data in contents.items()}
+        digests |= {name: program.digest for name, program in programs.files.items()}
+        yield _Found(
+            FOLDER, FOLDER, "folder", tuple(entries), digests, contents=contents, unknown=programs.unknown
+        )
+
+    def _known_safely(self, project: Path) -> Trusted | None:
+        try:
+            return self._known(project)
+        except ConfigError:
+            return None
+
     def _entries(self, text: str, table: dict[str, Any], key: str, kind: type[msgspec.Struct]) -> list[Any]:
         """Remove the tables under a key from `table`; each is valid as a `kind`."""
         found: Any = table.pop(key, [])
@@ -242,11 +402,85 @@ def _today() -> str:
     return datetime.now(UTC).date().isoformat()
 
 
-def _digests(files: Mapping[str, bytes], programs: Programs) -> dict[str, str]:
-    digests = {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
-    return digests | {name: program.digest for name, program in programs.files.items()}
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A part of a project as it is now; `name` is what a survey calls it."""
+
+    name: str
+    path: str
+    kind: PartKind
+    entries: tuple[FolderEntry, ...] = ()
+    digests: Mapping[str, str] = field(default_factory=dict[str, str])
+    contents: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
+    problem: str = ""
+    unknown: tuple[str, ...] = ()
+
+    def is_trusted_by(self, known: Trusted | None) -> bool:
+        """Return whether its files are those that were trusted."""
+        return known is not None and not self.problem and known.of(self.kind, self.name) == self.digests
 
 
-def _digest(digests: Mapping[str, str]) -> str:
-    """One digest for all; empty if there are none."""
-    return hashlib.sha256(repr(sorted(digests.items())).encode()).hexdigest() if digests else ""
+def _skill_part(folder: SkillFolder) -> _Found:
+    # Names are relative to `.cogency/`.
+    inside = folder.path.startswith(f"{FOLDER}/")
+    name = folder.path.removeprefix(f"{FOLDER}/") if inside else f"{ABOVE}{folder.path}"
+    entries = tuple(FolderEntry(f"{name}/{each.name}", each.size, each.kind) for each in folder.entries)
+    digests = {f"{name}/{file}": digest for file, digest in folder.digests.items()}
+    return _Found(name, folder.path, "skill", entries, digests, problem=folder.problem)
+
+
+def _find_settings(project: Path) -> Iterator[_Found]:
+    """The settings files with hooks. In a home directory they are the user's own."""
+    if project == home():
+        return
+    for name in SETTINGS_FILES:
+        path = name.removeprefix(ABOVE)
+        folder, file = path.split("/")
+        try:
+            with Directory.open(project, (folder,)) as directory:
+                data = directory.read(file, _LARGEST_SETTINGS)
+        except FileNotFoundError:
+            continue
+        except WorkspaceError as exc:
+            yield _Found(name, path, "settings", (FolderEntry(name, kind="unusable"),), problem=exc.advice)
+            continue
+        except OSError:
+            # A link, or a directory that cannot be entered: there are no settings that could count.
+            continue
+        if _HOOKS in data:
+            entries = (FolderEntry(name, len(data)),)
+            yield _Found(name, path, "settings", entries, {name: _hash(data)}, {name: data})
+
+
+def _compared(part: _Found, known: Trusted | None, *, is_refused: bool) -> Part:
+    """A part with its own state of trust."""
+    state, changed = TrustState.REFUSED if is_refused else TrustState.UNKNOWN, ()
+    if known is not None and not part.problem:
+        trusted = known.of(part.kind, part.name)
+        names = dict.fromkeys((*trusted, *part.digests))
+        changed = tuple(name for name in names if trusted.get(name) != part.digests.get(name))
+        if not changed:
+            state = TrustState.TRUSTED
+        elif trusted:
+            state = TrustState.CHANGED
+    return Part(part.path, part.kind, state, part.entries, changed, part.problem)
+
+
+def _overall(
+    parts: Sequence[Part], known: Trusted | None, *, is_refused: bool, has_problem: bool
+) -> TrustState:
+    if is_refused:
+        return TrustState.REFUSED
+    if known is None or has_problem:
+        return TrustState.UNKNOWN
+    return TrustState.CHANGED if any(part.is_inactive for part in parts) else TrustState.TRUSTED
+
+
+def _hash(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def _digest(found: Sequence[_Found]) -> str:
+    """One digest for all that can be trusted; empty if there is nothing."""
+    digests = sorted(item for part in found if not part.problem for item in part.digests.items())
+    return _hash(repr(digests).encode()) if digests else ""

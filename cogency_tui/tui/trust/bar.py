@@ -11,7 +11,7 @@ class TrustBar(ButtonBar):
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self._question = ""
+        self._question = self._short = ""
         self.display = False
 
     @property
@@ -19,9 +19,9 @@ class TrustBar(ButtonBar):
         """True if the question is shown."""
         return bool(self.display)
 
-    def ask(self, question: str) -> None:
-        """Show the question."""
-        self._question = question
+    def ask(self, question: str, short: str) -> None:
+        """Show the question, in a narrow window the `short` one."""
+        self._question, self._short = question, short
         self.display = True
         self.refresh()
 
@@ -35,7 +35,7 @@ class TrustBar(ButtonBar):
         review = Part(draw_key("/trust", "to review", styles, self.SURFACE), "Review and decide", _action())
         message = Part([Segment(f"? {self._question}", text)], "Inactive until you trust it", _action(), " ")
         if message.width + review.width > width:
-            short = Part([Segment("? .cogency/ inactive", text)], self._question, _action(), " ")
+            short = Part([Segment(f"? {self._short}", text)], self._question, _action(), " ")
             return self.lay([short, review], width)
         later = Part([Segment("not now", dim)], "Ask again at the next start", _action("later"))
         never = Part([Segment("never ask", dim)], "Leave inactive and do not ask again", _action("never"))

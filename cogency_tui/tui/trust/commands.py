@@ -71,11 +71,12 @@ class TrustCommands(FeatureCommands):
 
         survey = await asyncio.to_thread(self._project.survey)
         self._asked = survey.digest or survey.problem
-        asks = survey.state in (TrustState.UNKNOWN, TrustState.CHANGED) and self._asked != self._dismissed
+        undecided = survey.state in (TrustState.UNKNOWN, TrustState.CHANGED)
+        asks = bool(undecided and self._asked and self._asked != self._dismissed)
         # The program may have ended meanwhile: then there is no bar.
         for bar in self._screen.query(TrustBar):
             if asks:
-                bar.ask(_question(survey))
+                bar.ask(*_question(survey))
             else:
                 bar.withdraw()
         await self._refresh()
@@ -94,7 +95,7 @@ class TrustCommands(FeatureCommands):
 
         survey = await asyncio.to_thread(self._project.survey)
         if survey.state is TrustState.NOTHING:
-            self.say("Nothing to trust: this project has no .cogency/ with files in it.")
+            self.say("Nothing to trust: this project has no .cogency/ files, skills or hooks.")
             return
         screen = TrustScreen(survey, self._project.problem)
         decision = await app_of(self._screen).push_screen_wait(screen)
@@ -114,7 +115,7 @@ class TrustCommands(FeatureCommands):
                     self.say("Trusted. Its files take effect with the next message.")
             elif decision == "refuse":
                 await asyncio.to_thread(project.refuse)
-                self.say(".cogency/ stays inactive; you will not be asked again (/trust to review).")
+                self.say("It stays inactive; you will not be asked again (/trust to review).")
             else:
                 await asyncio.to_thread(project.withdraw)
                 self.say("Trust revoked. Takes effect at the next message.")
@@ -124,11 +125,10 @@ class TrustCommands(FeatureCommands):
         await self._survey()
 
 
-def _question(survey: "Survey") -> str:
-    from cogency_tui.agent.project.trust import TrustState
+def _question(survey: "Survey") -> tuple[str, str]:
+    """The question, and a short one."""
+    from cogency_tui.agent.project.trust import describe_inactive, name_parts
 
     if survey.problem:
-        return "This project's .cogency/ cannot be used."
-    if survey.state is TrustState.CHANGED:
-        return "This project's .cogency/ has changed; it is inactive until you trust it again."
-    return "This project has a .cogency/ folder, inactive until you trust it."
+        return "This project's .cogency/ cannot be used.", ".cogency/ unusable"
+    return describe_inactive(survey), f"{name_parts(survey.inactive)} inactive"

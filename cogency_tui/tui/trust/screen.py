@@ -1,9 +1,10 @@
-"""The dialog of trust: the files in a project's `.cogency/`, by name and size, and the effect of trust.
+"""The dialog of trust: what a project brings, by name and size, and the effect of trust.
 
 Invariant: only a key of its own grants trust, never Enter.
 """
 
-from typing import ClassVar, Literal, TypeAlias
+from collections.abc import Iterator
+from typing import ClassVar, Literal, NamedTuple, TypeAlias
 
 from rich.segment import Segment
 from textual.app import ComposeResult
@@ -11,7 +12,7 @@ from textual.binding import Binding, BindingType
 
 from cogency_tui.agent.project.cogency_folder import FOLDER, FolderEntry
 from cogency_tui.agent.project.mcp_server_sources import ABOVE
-from cogency_tui.agent.project.trust import Survey, TrustState
+from cogency_tui.agent.project.trust import Part, PartKind, Survey, TrustState, describe_inactive
 from cogency_tui.safe_text import one_line, reveal
 from cogency_tui.tui.kit.dialogs import (
     STYLES,
@@ -31,14 +32,23 @@ _SIZE = 12
 _MOST = 40
 """The most files listed; there may be hundreds."""
 
-_MEANINGS = (
-    "Trusting it enables its sub-agents, workflows, commands, MCP servers and some options. Your own entries "
-    "of the same name take precedence; safety options can only get stricter. MCP servers are programs that "
-    "start with your next message, from the files listed above. Changes to installed packages are not "
-    "detected. Calls to MCP servers need your approval as usual. A project cannot choose a provider, model "
-    "or key, or grant permissions. If a file changes, the folder is inactive until you review it again."
-)
-_UNUSABLE = "Cannot be trusted in its current state; inactive."
+_MEANINGS: dict[PartKind, str] = {
+    "folder": (
+        "Trusting it enables its sub-agents, workflows, commands, MCP servers and some options. Your own "
+        "entries of the same name take precedence; safety options can only get stricter. MCP servers are "
+        "programs that start with your next message, from the files listed above. Changes to installed "
+        "packages are not detected. Calls to MCP servers need your approval as usual. A project cannot "
+        "choose a provider, model or key, or grant permissions. If a file changes, the folder is inactive "
+        "until you review it again."
+    ),
+    "skill": (
+        "Skills: the model sees their names and descriptions, and reads the rest when it needs it. Their "
+        "scripts run with your permission, like any command. A skill that changes is inactive until you "
+        "review it again."
+    ),
+    "settings": "Hooks are commands that run on their own, without asking, on the events that they name.",
+}
+_UNUSABLE = ".cogency/ cannot be trusted in its current state; inactive."
 _STANDINGS = {
     TrustState.NOTHING: "There is no longer anything to trust.",
     TrustState.UNKNOWN: "Inactive until you trust it.",
@@ -52,24 +62,62 @@ def draw_survey(survey: Survey, problem: str, width: int, styles: ThemeStyles) -
     """Draw the state, the files, then the effect of trust; `problem` is why trusted files cannot be used."""
     role = "text" if survey.state in (TrustState.TRUSTED, TrustState.NOTHING) else "edit"
     state = _UNUSABLE if survey.problem else _STANDINGS[survey.state]
+    if survey.state is TrustState.CHANGED and any(part.kind != "folder" for part in survey.inactive):
+        # Parts that have not changed are active.
+        state = reveal(describe_inactive(survey))
     lines = wrap([Segment(state, styles(role))], width)
     for message in filter(None, (survey.problem, problem)):
         lines += wrap([Segment(f"✗ {reveal(message)}", styles("bad"))], width)
-    shown = [*survey.entries[:_MOST]]
-    if shown:
+    rows = [row for part in survey.parts for row in _rows(part, survey.state)]
+    if rows:
         lines.append(BLANK)
-    changed = set(survey.changed)
-    lines += [_entry(entry, "changed" if entry.name in changed else "", width, styles) for entry in shown]
-    gone = [name for name in survey.changed if name not in survey.files]
-    lines += [_entry(FolderEntry(name, kind="deleted"), "", width, styles) for name in gone[:_MOST]]
-    if more := len(survey.entries) - len(shown):
-        lines += wrap([Segment(f"… and {plural(more, 'more file')}", styles("dim"))], width)
+    lines += [_entry(row, width, styles) for row in rows[:_MOST]]
+    if len(rows) > _MOST:
+        lines += wrap([Segment(f"… and {len(rows) - _MOST} more", styles("dim"))], width)
+    for part in survey.parts:
+        if part.kind == "skill" and part.problem:
+            text = f"✗ {reveal(part.path)}: {reveal(part.problem)}. Not used."
+            lines += wrap([Segment(text, styles("edit"))], width)
     for command in survey.unknown:
         text = f"✗ Cannot determine which project files this starts: {reveal(command)}"
         lines += wrap([Segment(text, styles("edit"))], width)
     if survey.state is not TrustState.TRUSTED and survey.digest:
-        lines += [BLANK, *wrap([Segment(_MEANINGS, styles("dim"))], width)]
+        for kind in survey.kinds:
+            lines += [BLANK, *wrap([Segment(_MEANINGS[kind], styles("dim"))], width)]
     return lines
+
+
+class _Row(NamedTuple):
+    """A file or skill: its path from the project, a mark, its size or what it is instead, and whether that
+    deserves attention.
+    """
+
+    path: str
+    mark: str
+    kind: str
+    is_odd: bool
+
+
+def _rows(part: Part, state: TrustState) -> Iterator[_Row]:
+    """A skill on one row with the files that changed; otherwise each file."""
+    changed, is_skill = set(part.changed), part.kind == "skill"
+    if is_skill:
+        is_new = state is TrustState.CHANGED and part.state is TrustState.UNKNOWN
+        mark = "changed" if part.state is TrustState.CHANGED else "new" if is_new else ""
+        mark = "unusable" if part.problem else mark
+        total = size(sum(entry.size for entry in part.entries))
+        kind = f"{plural(len(part.entries), 'file')}  {total:>{_SIZE}}"
+        yield _Row(f"{part.path}/", mark, kind, bool(mark))
+        if part.state is not TrustState.CHANGED:
+            return
+    for entry in part.entries:
+        mark = "changed" if entry.name in changed else ""
+        if mark or not is_skill:
+            yield _Row(_path_of(entry), mark, entry.kind or size(entry.size), bool(mark or entry.kind))
+    here = {entry.name for entry in part.entries}
+    for name in part.changed:
+        if name not in here:
+            yield _Row(_path_of(FolderEntry(name)), "", "deleted", True)
 
 
 def describe_survey(survey: Survey) -> str:
@@ -85,18 +133,17 @@ def _path_of(entry: FolderEntry) -> str:
     return f"{FOLDER}/{entry.name}" if entry.name else FOLDER
 
 
-def _entry(entry: FolderEntry, mark: str, width: int, styles: ThemeStyles) -> Line:
-    """Draw a file with its size, or what it is instead, at the right end."""
-    kind = one_line(entry.kind) if entry.kind else size(entry.size)
-    right = f"{mark}  {kind}" if mark else kind
+def _entry(row: _Row, width: int, styles: ThemeStyles) -> Line:
+    """Draw a row, with the size at the right end."""
+    kind = one_line(row.kind)
+    right = f"{row.mark}  {kind}" if row.mark else kind
     right = f"{right:>{_SIZE}}"
     room = max(4, width - cells(right) - 1)
-    name = fit_path(one_line(_path_of(entry)), room)
-    odd = bool(entry.kind or mark)
+    name = fit_path(one_line(row.path), room)
     return Line(
         [
             Segment(name + " " * max(1, room - cells(name) + 1), styles("text")),
-            Segment(right, styles("edit" if odd else "dim")),
+            Segment(right, styles("edit" if row.is_odd else "dim")),
         ]
     )
 

@@ -57,7 +57,7 @@ def test_until_it_is_trusted_nothing_of_it_counts(desk: Desk) -> None:
     desk.file.write_text(REVIEWER)
     desk.settings.refresh()
     assert desk.agents == {"own"}
-    assert "it is not trusted" in desk.settings.ignored()
+    assert "inactive until you trust it" in desk.settings.ignored()
     desk.settings.accept(desk.settings.survey())
     assert desk.agents == {"own", "reviewer"}
     assert desk.settings.ignored() == ""

@@ -255,7 +255,52 @@ async def test_a_hostile_folder_is_shown_as_what_it_is_and_cannot_be_trusted(pro
         assert agent.project_settings.problem == ""
 
 
-@pytest.mark.parametrize("name", ["trust", "trust-changed", "trust-hostile"])
+def put_skill(project: Path, name: str, content: str = "x") -> Path:
+    return put(project, f"../.claude/skills/{name}", content)
+
+
+async def test_skills_and_hooks_are_reviewed_with_it_and_each_counts_for_itself(project: Path) -> None:
+    put_skill(project, "pdf/SKILL.md")
+    for number in range(60):
+        put_skill(project, f"pdf/assets/{number}.txt")
+    agent = agent_in(project, "One.")
+    async with working(agent) as pilot:
+        line = await asked(pilot)
+        assert "This project has the skill pdf, inactive until you trust it." in line
+        screen = await trust_screen(pilot)
+        body = shown(screen.query_one("#trust-body"))
+        assert ".claude/skills/pdf/" in body
+        assert "61 files" in body
+        assert "assets" not in body
+        assert "MCP" not in body
+        await pilot.press("t")
+        await until(pilot, lambda: agent.project_settings.survey().state is TrustState.TRUSTED)
+        await until(pilot, lambda: not bar_of(pilot).asking)
+
+        put_skill(project, "pdf/assets/7.txt", "changed")
+        put_skill(project, "csv/SKILL.md")
+        put(project, "../.claude/settings.json", '{"hooks": {}}')
+        await send(pilot, "one")
+        await finished(pilot)
+        assert "2 skills and hooks inactive" in await asked(pilot)
+        body = shown((await trust_screen(pilot)).query_one("#trust-body"))
+        assert "skill pdf has changed" in body.replace("\n", " ")
+        assert ".claude/skills/pdf/assets/7.txt" in body
+        assert "Hooks are commands" in body
+
+
+async def test_a_project_of_which_no_skill_can_be_used_is_not_asked_about(project: Path) -> None:
+    os.mkfifo(put_skill(project, "pdf/SKILL.md").with_name("pipe"))
+    agent = agent_in(project, "One.")
+    async with working(agent) as pilot:
+        await send(pilot, "one")
+        await finished(pilot)
+        assert not bar_of(pilot).asking
+        body = shown((await trust_screen(pilot)).query_one("#trust-body"))
+        assert ".claude/skills/pdf: pipe is no regular file but a FIFO. Not used." in body
+
+
+@pytest.mark.parametrize("name", ["trust", "trust-changed", "trust-hostile", "trust-skills"])
 async def test_looks(project: Path, name: str) -> None:
     put(project, "config.toml")
     put(project, "commands/fix.md", "x" * 3000)
@@ -266,6 +311,15 @@ async def test_looks(project: Path, name: str) -> None:
         put(project, "config.toml", AGENTS + "#")
         put(project, "new.md")
         (project / ".cogency/commands/fix.md").unlink()
+    if name == "trust-skills":
+        put_skill(project, "pdf/SKILL.md", "x" * 4000)
+        put_skill(project, "pdf/scripts/fill.py", "x" * 9000)
+        put_skill(project, "../settings.json", '{"hooks": {}}')
+        agent.project_settings.accept(agent.project_settings.survey())
+        put_skill(project, "pdf/scripts/fill.py", "x" * 9001)
+        put_skill(project, "csv/SKILL.md", "x" * 700)
+        put_skill(project, "web/SKILL.md", "x" * 700)
+        (project / ".claude/skills/web/keys").symlink_to("/etc/passwd")
     if name == "trust-hostile":
         (project / ".cogency/out").symlink_to("/etc")
         put(project, "a\x1b[2Jb.md")
