@@ -17,6 +17,7 @@ from cogency_tui.agent.call_graph import TurnActions
 from cogency_tui.agent.call_interceptors import CallInterceptor
 from cogency_tui.agent.context_window import History
 from cogency_tui.agent.cycle_metrics import Calibration
+from cogency_tui.agent.diagnostics import EditDiagnostics
 from cogency_tui.agent.dialect_choice import dialect_for
 from cogency_tui.agent.engine import Engine
 from cogency_tui.agent.model_channels import (
@@ -107,7 +108,10 @@ class Conversation:
         """The background commands that it has started."""
         self.delegates = engine.project_settings.now
         self._served = engine.servers.tools
-        self.interceptors: Sequence[CallInterceptor] = ()
+        self._diagnostics = EditDiagnostics(
+            engine.language_servers, engine.workspace, lambda: gate.mode != "plan"
+        )
+        self.interceptors: Sequence[CallInterceptor] = (self._diagnostics,)
         """What runs around its calls, in this order."""
         self.registry = assemble(self)
         self.busy = False
@@ -327,8 +331,9 @@ class Conversation:
         )
 
     async def close(self) -> None:
-        """Close the session with the model, and stop the background commands."""
+        """Close the session with the model, and stop the background commands and checks."""
         await self.background.close()
+        await self._diagnostics.close()
         await self._close_channel()
         await asyncio.gather(*self._recordings)
 
@@ -347,7 +352,13 @@ class Conversation:
     def notices(self, store: Store) -> list[str]:
         """The pending notices, each of which the user is shown once."""
         own, self.pending_notices = self.pending_notices, []
-        return [*own, *store.new_notices(), *self.engine.servers.new_notices()]
+        engine = self.engine
+        return [
+            *own,
+            *store.new_notices(),
+            *engine.servers.new_notices(),
+            *engine.language_servers.new_notices(),
+        ]
 
     @property
     def session_expires(self) -> float | None:

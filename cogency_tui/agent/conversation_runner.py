@@ -416,8 +416,10 @@ class Conversations:
 
     def shared(self) -> "Engine":
         """The engine, created with the first conversation."""
+        from cogency_tui.agent.diagnostics import LanguageServersOnDemand
         from cogency_tui.agent.edits.journal import Journal
         from cogency_tui.agent.engine import Engine
+        from cogency_tui.agent.project.language_server_consent import FILE_NAME, LanguageServerConsent
         from cogency_tui.tools.function import as_tool
         from cogency_tui.tools.mcp.server import Surroundings
         from cogency_tui.tools.mcp.servers import Servers
@@ -427,6 +429,7 @@ class Conversations:
         if self.engine is None:
             agent, config = self._agent, config_directory(self._environ)
             keys = secrets(agent.settings, self._environ)
+            consent = LanguageServerConsent(config / FILE_NAME, agent.project)
             self.engine = Engine(
                 settings=agent.settings,
                 workspace=agent.workspace,
@@ -442,6 +445,14 @@ class Conversations:
                     Surroundings(agent.project, self._environ, keys, self._refresh_servers), self._mcp
                 ),
                 remotes=Remotes(agent.workspace.root),
+                language_servers=LanguageServersOnDemand(
+                    agent.project,
+                    self._environ,
+                    keys,
+                    lambda: agent.settings.language_servers,
+                    lambda: agent.settings.diagnostics,
+                    consent.decision,
+                ),
                 config=config,
                 profile=agent.profile,
                 sandbox=Sandbox(agent.settings.sandbox, (config, agent.data)),

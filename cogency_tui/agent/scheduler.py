@@ -455,6 +455,8 @@ class Scheduler:
             payload["put_back"] = list(outcome.put_back)
         if outcome.images:
             payload["images"] = list(outcome.images)
+        if outcome.diagnostics is not None:
+            payload["diagnostics"] = outcome.diagnostics
         return payload
 
     def _event(self, job: Job, payload: ResultPayload) -> ResultEvent:

@@ -4,7 +4,7 @@ Invariant: only the user configures them; a project cannot choose a program that
 """
 
 import re
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import msgspec
 from msgspec import Meta
@@ -45,9 +45,11 @@ def problem_in(name: str, given: object) -> Problem | None:
         return Problem("", "a name has only letters, digits, - and _, at most 32 characters")
     if not isinstance(given, dict):
         return Problem("", "it must be a table")
-    if words := problem_of(given, LanguageServerSettings):
-        return Problem("", words)
-    server = msgspec.convert(given, LanguageServerSettings)
+    table = cast("dict[str, Any]", given)
+    for key, value in table.items():
+        if words := problem_of({key: value}, LanguageServerSettings):
+            return Problem(key, words)
+    server = msgspec.convert(table, LanguageServerSettings)
     if any(not command[0] or "\0" in "".join(command) for command in server.commands or ()):
         return Problem("commands", "a command needs a program, and no NUL characters")
     return None

@@ -148,6 +148,38 @@ class Step(TypedDict):
     outcome: str
 
 
+class Diagnostic(TypedDict):
+    """A problem that a language server finds in a file; `line` and `column` count from 1.
+
+    `rule` is the server's code for it, `source` names the program that found it. `call` is the id of the
+    edit that added it, where that is not the call of the result.
+    """
+
+    path: str
+    line: int
+    column: int
+    severity: Literal["error", "warning"]
+    message: str
+    rule: NotRequired[str]
+    source: NotRequired[str]
+    call: NotRequired[str]
+
+
+class DiagnosticsChange(TypedDict):
+    """The problems that edits added, errors first, with the number of `more` ones that are not listed, and
+    the number of those that they `fixed`."""
+
+    added: list[Diagnostic]
+    fixed: int
+    more: NotRequired[int]
+
+
+def describe_diagnostic(one: Diagnostic) -> str:
+    """Describe a problem with its place: `app.py:3:5: error: "x" is not defined (F821)`."""
+    rule = f" ({one['rule']})" if "rule" in one else ""
+    return f"{one['path']}:{one['line']}:{one['column']}: {one['severity']}: {one['message']}{rule}"
+
+
 class ResultPayload(TypedDict):
     """`outcome` is one line for the user, `content` any JSON value for the model; `error` states whether the
     model receives it as a failure, `state` how the call ended.
@@ -164,7 +196,8 @@ class ResultPayload(TypedDict):
     that nothing prevented the call from reading. Events of older versions have neither.
 
     `advice` is for a model that made a mistake in the syntax of `dialect`: how to write the call in it.
-    `note` is what else the engine has for the model.
+    `note` is what else the engine has for the model. `diagnostics` are the problems that this edit, or an
+    earlier one whose check took longer, has added and fixed.
     """
 
     outcome: str
@@ -187,6 +220,7 @@ class ResultPayload(TypedDict):
     advice: NotRequired[str]
     dialect: NotRequired[str]
     note: NotRequired[str]
+    diagnostics: NotRequired[DiagnosticsChange]
 
 
 DECLINED = "You declined."

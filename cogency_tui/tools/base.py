@@ -18,7 +18,7 @@ from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar, cast, ru
 import msgspec
 
 from cogency_tui.errors import ToolError, WorkspaceError
-from cogency_tui.protocol.events import Image, Step
+from cogency_tui.protocol.events import DiagnosticsChange, Image, Step
 from cogency_tui.protocol.taint_sources import Sources
 from cogency_tui.redaction import MARKER, KnownSecrets, RedactedStream, Redactor, holds_marker
 from cogency_tui.tools.journal_protocol import ALL, Consent, Found, Journal
@@ -242,7 +242,8 @@ class Outcome:
     searched for secrets, so that nothing left in it is part of a private key. `put_back` are protected files
     whose changes were reverted, where the call failed for no other reason. `brief` is the line for the user
     of a failure whose `outcome` is worded for the model. `images` are for the model to see. `note` is what
-    others than the tool have for the model about the call.
+    others than the tool have for the model about the call, `diagnostics` what language servers say of the
+    edit.
     """
 
     outcome: str
@@ -255,6 +256,7 @@ class Outcome:
     brief: str = ""
     images: Sequence[Image] = ()
     note: str = ""
+    diagnostics: DiagnosticsChange | None = None
 
     @property
     def produced(self) -> Any:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from cogency_tui.agent.diagnostics import LanguageServersOnDemand
 from cogency_tui.agent.edits.journal import Journal
 from cogency_tui.agent.engine import Engine
 from cogency_tui.agent.llm_tool import ANSWER_LIMIT
@@ -67,6 +68,7 @@ class Keeper:
             own,
             servers,
             Remotes(workspace.root),
+            LanguageServersOnDemand(project, {}, {}, dict, lambda: False, lambda _name: None),
         )
         self._registry = Registry([Relic(engine, Gate(lambda: "auto", lambda: None), lambda: self.now)])
         self._context = ToolContext(workspace)

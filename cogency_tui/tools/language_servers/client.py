@@ -6,10 +6,10 @@ server takes characters. Messages of the server that the types refuse are droppe
 
 import asyncio
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, cast
+from typing import Any, Literal, TypeAlias, TypeVar, cast
 from urllib.parse import unquote, urlsplit
 
 import msgspec
@@ -25,6 +25,10 @@ MOST_PROBLEMS = 500
 
 MOST_OPEN = 20
 """Documents that stay open; the server knows of the others only what is on the disk."""
+
+_MOST_PULLED = 8
+_OTHERS = 0.2
+"""Seconds in which a server that publishes problems by itself publishes those of other files."""
 
 _MOST_PUBLISHED = 200
 _LONGEST_TEXT = 1000
@@ -44,6 +48,8 @@ _USED = frozenset(
 _UTF16_LIMIT = 0xFFFF
 
 _CONVERTER = get_converter()
+
+Kind = TypeVar("Kind")
 
 
 class Problem(msgspec.Struct, frozen=True):
@@ -93,16 +99,19 @@ class Client:
         self._connection: Connection | None = None
         self._open: dict[str, _Document] = {}
         self._published: dict[str, tuple[int | None, Sequence[Problem]]] = {}
+        self._lost = ""
         self._news = asyncio.Event()
+        self._turns: dict[str, asyncio.Lock] = {}
+        """One question about a file at a time: each shows the server another text."""
         self._counts: dict[str, int] = {}
         """How often the problems of a file have been published."""
 
     def connect(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> Connection:
         """The connection over these streams, which the caller runs."""
-        answers = {
+        answers: dict[str, Callable[[Any], Any]] = {
             types.WORKSPACE_CONFIGURATION: self._configuration,
-            types.WORKSPACE_WORKSPACE_FOLDERS: lambda _params: [self._folder()],
-            types.WORKSPACE_APPLY_EDIT: lambda _params: {"applied": False},
+            types.WORKSPACE_WORKSPACE_FOLDERS: lambda _: [self._folder()],
+            types.WORKSPACE_APPLY_EDIT: lambda _: {"applied": False},
             **dict.fromkeys(
                 (
                     types.CLIENT_REGISTER_CAPABILITY,
@@ -111,11 +120,18 @@ class Client:
                     types.WINDOW_SHOW_MESSAGE_REQUEST,
                     types.WORKSPACE_DIAGNOSTIC_REFRESH,
                 ),
-                lambda _params: None,
+                _nothing,
             ),
         }
         self._connection = Connection(reader, writer, self._take, answers)
         return self._connection
+
+    def lose(self, why: str) -> None:
+        """Let everything fail that waits for the server, which is gone."""
+        self._lost = why
+        self._news.set()
+        if self._connection is not None:
+            self._connection.close(why)
 
     async def initialize(self, options: Mapping[str, Any], seconds: float) -> None:
         """Introduce us to the server.
@@ -141,22 +157,54 @@ class Client:
         if self._settings:
             await self._notify(types.WORKSPACE_DID_CHANGE_CONFIGURATION, {"settings": self._settings})
 
-    async def problems(self, path: Path, language: str, text: str, seconds: float) -> Sequence[Problem]:
-        """The problems of a file with this text.
+    async def analyze(
+        self, path: Path, language: str, old: str | None, new: str, seconds: float
+    ) -> dict[Path, tuple[Sequence[Problem], Sequence[Problem]]]:
+        """The problems before and after an edit that has changed a file from `old` (None: there was none) to
+        `new`: of this file, and of others where they differ.
+
+        Raises:
+            ConnectionLost, RequestFailed, TimeoutError: the server does not say.
+        """
+        before: Sequence[Problem] = () if old is None else await self.problems(path, language, old, seconds)
+        others = self.published()
+        kind = types.FileChangeType.Created if old is None else types.FileChangeType.Changed
+        after = await self.problems(path, language, new, seconds, saved=kind)
+        await self._check_others(path, seconds)
+        found = {path: (before, after)}
+        for file, problems in self.published().items():
+            if file != path and problems != others.get(file, ()):
+                found[file] = (others.get(file, ()), problems)
+        return found
+
+    async def problems(
+        self,
+        path: Path,
+        language: str,
+        text: str,
+        seconds: float,
+        *,
+        saved: types.FileChangeType | None = None,
+    ) -> Sequence[Problem]:
+        """The problems of a file with this text, which is on the disk if it was `saved`.
 
         Raises:
             ConnectionLost, RequestFailed, TimeoutError: the server does not say.
         """
         uri = path.as_uri()
-        async with asyncio.timeout(seconds):
+        async with asyncio.timeout(seconds), self._turns.setdefault(uri, asyncio.Lock()):
             count = self._counts.get(uri, 0)
             changed = await self.show(path, language, text)
+            if saved is not None:
+                await self._report_saved(uri, saved)
             if self.capabilities.diagnostic_provider is not None:
                 return await self._pull(uri, seconds)
             if not changed and count:
                 return self._published[uri][1]
             version = self._open[uri].version
             while not self._is_answered(uri, version, count):
+                if self._lost:
+                    raise ConnectionLost(self._lost)
                 self._news.clear()
                 await self._news.wait()
         if self._settle:
@@ -194,18 +242,6 @@ class Client:
         await self._notify(types.TEXT_DOCUMENT_DID_CHANGE, changes)
         return True
 
-    async def saved(self, paths: Mapping[Path, types.FileChangeType]) -> None:
-        """Report that files have changed on the disk.
-
-        Raises:
-            ConnectionLost: the server is gone.
-        """
-        changes = [{"uri": path.as_uri(), "type": int(kind)} for path, kind in paths.items()]
-        await self._notify(types.WORKSPACE_DID_CHANGE_WATCHED_FILES, {"changes": changes})
-        for path in paths:
-            if (uri := path.as_uri()) in self._open and self._takes_saves():
-                await self._notify(types.TEXT_DOCUMENT_DID_SAVE, {"textDocument": {"uri": uri}})
-
     async def shut_down(self, seconds: float) -> None:
         """Ask the server to end.
 
@@ -223,7 +259,7 @@ class Client:
         """
         at = self._position(path, line, column)
         result = await self._request(types.TEXT_DOCUMENT_DEFINITION, at, seconds)
-        return self._spans(result if isinstance(result, list) else [result])
+        return self._spans(cast("list[Any]", result) if isinstance(result, list) else [result])
 
     async def references(self, path: Path, line: int, column: int, seconds: float) -> list[Span]:
         """The uses of the symbol at a place of an open file, its declaration included.
@@ -246,7 +282,7 @@ class Client:
         edit = _structured(result, types.WorkspaceEdit)
         if edit is None:
             return []
-        by_uri: list[tuple[str, Sequence[Any]]] = list((edit.changes or {}).items())
+        by_uri: list[tuple[str, Sequence[Any]]] = [*(edit.changes or {}).items()]
         for change in edit.document_changes or ():
             if not isinstance(change, types.TextDocumentEdit):
                 raise ValueError("it would create, rename or delete files")
@@ -308,6 +344,29 @@ class Client:
         answered = self._published[uri][0]
         return answered is None or answered >= version
 
+    async def _report_saved(self, uri: str, kind: types.FileChangeType) -> None:
+        changes = [{"uri": uri, "type": int(kind)}]
+        await self._notify(types.WORKSPACE_DID_CHANGE_WATCHED_FILES, {"changes": changes})
+        if self._takes_saves():
+            await self._notify(types.TEXT_DOCUMENT_DID_SAVE, {"textDocument": {"uri": uri}})
+
+    async def _check_others(self, path: Path, seconds: float) -> None:
+        """Refresh the problems of the other open files, which an edit may have changed, too."""
+        others = [uri for uri in self._open if uri != path.as_uri()]
+        if not others:
+            return
+        if self.capabilities.diagnostic_provider is None:
+            await asyncio.sleep(_OTHERS)
+        elif self._checks_across_files:
+            async with asyncio.timeout(seconds):
+                await asyncio.gather(*(self._pull(uri, seconds) for uri in others[-_MOST_PULLED:]))
+
+    @property
+    def _checks_across_files(self) -> bool:
+        """True if the text of one file can change the problems of another."""
+        provider = self.capabilities.diagnostic_provider
+        return provider is not None and provider.inter_file_dependencies
+
     async def _settled(self, uri: str) -> None:
         """Wait until the server has published nothing about a file for a while."""
         count = -1
@@ -362,7 +421,7 @@ class Client:
                     start.line + 1,
                     column + 1,
                     severity,
-                    str(one.message)[:_LONGEST_TEXT],
+                    " ".join(str(one.message)[:_LONGEST_TEXT].split()),
                     rule[:_LONGEST_TEXT],
                     (one.source or "")[:_LONGEST_TEXT],
                 )
@@ -402,6 +461,10 @@ class Client:
         await self._connection.notify(method, params)
 
 
+def _nothing(_params: Any) -> None:
+    return None
+
+
 def path_of(uri: str) -> Path | None:
     """The path of a file's address; None if it is none."""
     try:
@@ -418,7 +481,7 @@ def _canonical(uri: str) -> str:
     return uri if path is None else path.as_uri()
 
 
-def _structured(value: Any, kind: type[Any]) -> Any:
+def _structured(value: Any, kind: type[Kind]) -> Kind | None:
     """A value as its type; None if it is not of that type."""
     try:
         return None if value is None else _CONVERTER.structure(value, kind)

@@ -135,7 +135,7 @@ class Connection:
         return await self._reader.readexactly(length)
 
     def _take(self, body: bytes) -> None:
-        message = cast("dict[str, Any]", msgspec.json.decode(body, type=dict[str, Any]))
+        message = msgspec.json.decode(body, type=dict[str, Any])
         method = message.get("method")
         if isinstance(method, str):
             if "id" in message:

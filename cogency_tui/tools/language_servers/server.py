@@ -61,6 +61,9 @@ class Limits:
     memory: int = 2 << 30
 
 
+DEFAULT_LIMITS = Limits()
+
+
 @dataclass(frozen=True, slots=True)
 class Launch:
     """What a server is started with."""
@@ -81,7 +84,7 @@ class Server:
         launch: Launch,
         report: Callable[[str], None],
         secrets: Mapping[str, str],
-        limits: Limits = Limits(),
+        limits: Limits = DEFAULT_LIMITS,
     ) -> None:
         self.about = about
         self.root = root
@@ -101,6 +104,7 @@ class Server:
         self._task: asyncio.Task[None] | None = None
         self._settled = asyncio.Event()
         self._client: Client | None = None
+        self._pid = 0
         self._asked = 0
         """Questions without an answer."""
         self._stop: asyncio.Future[str] | None = None
@@ -243,7 +247,7 @@ class Server:
                 await asyncio.wait([reading])
                 if not reading.cancelled():
                     reading.exception()
-                connection.close(why or "it was stopped")
+                client.lose(why or "it was stopped")
         return why
 
     def _end(self, why: str = "") -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from cogency_tui.child_processes import helper_environment
 from cogency_tui.config.language_servers import LanguageServerSettings
 from cogency_tui.errors import UsageError
-from cogency_tui.tools.language_servers.server import Launch, Limits, Server, State
+from cogency_tui.tools.language_servers.server import DEFAULT_LIMITS, Launch, Limits, Server, State
 from cogency_tui.tools.language_servers.table import LanguageServer, load_table
 from cogency_tui.tools.shell.environment_scrubbing import scrubbed
 from cogency_tui.tools.worker_threads import in_thread
@@ -46,7 +46,7 @@ class LanguageServers:
         secrets: Mapping[str, str],
         settings: Callable[[], Mapping[str, LanguageServerSettings]],
         allowed: Callable[[str], bool | None],
-        limits: Limits = Limits(),
+        limits: Limits = DEFAULT_LIMITS,
     ) -> None:
         self._project = project
         self._environ = environ

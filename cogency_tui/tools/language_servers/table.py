@@ -140,12 +140,10 @@ def _filled(value: Any, texts: Mapping[str, list[str]]) -> Any:
         table = cast("Mapping[str, Any]", value)
         return {key: _filled(each, texts) for key, each in table.items()}
     if isinstance(value, list):
-        items = cast("list[Any]", value)
-        return [
-            part
-            for each in items
-            for part in (texts.get(each, [each]) if isinstance(each, str) else [_filled(each, texts)])
-        ]
+        filled: list[Any] = []
+        for each in cast("list[Any]", value):
+            filled += texts[each] if isinstance(each, str) and each in texts else [_filled(each, texts)]
+        return filled
     if isinstance(value, str) and value in texts:
         return next(iter(texts[value]), "")
     return value
