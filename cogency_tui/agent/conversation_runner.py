@@ -429,7 +429,6 @@ class Conversations:
         if self.engine is None:
             agent, config = self._agent, config_directory(self._environ)
             keys = secrets(agent.settings, self._environ)
-            consent = LanguageServerConsent(config / FILE_NAME, agent.project)
             self.engine = Engine(
                 settings=agent.settings,
                 workspace=agent.workspace,
@@ -451,7 +450,7 @@ class Conversations:
                     keys,
                     lambda: agent.settings.language_servers,
                     lambda: agent.settings.diagnostics,
-                    consent.decision,
+                    LanguageServerConsent(config / FILE_NAME, agent.project),
                 ),
                 config=config,
                 profile=agent.profile,

@@ -22,9 +22,10 @@ from cogency_tui.tools.worker_threads import in_thread
 from cogency_tui.workspace.text_files import decode
 
 if TYPE_CHECKING:
+    from cogency_tui.agent.project.language_server_consent import LanguageServerConsent
     from cogency_tui.tools.language_servers.client import Problem
     from cogency_tui.tools.language_servers.server import Server
-    from cogency_tui.tools.language_servers.servers import LanguageServers
+    from cogency_tui.tools.language_servers.servers import LanguageServers, Listed
     from cogency_tui.workspace.paths import Workspace
 
 PATIENCE = 2.0
@@ -45,8 +46,8 @@ _MOST_PLANNED = 50
 
 
 class LanguageServersOnDemand:
-    """The language servers of a project; nothing of them is loaded before the first question. `settings`,
-    `enabled` and `allowed` are read when they are needed."""
+    """The language servers of a project; nothing of them is loaded before the first question. `settings` and
+    `enabled` are read when they are needed, as are the user's decisions in `consent`."""
 
     def __init__(
         self,
@@ -55,9 +56,10 @@ class LanguageServersOnDemand:
         secrets: Mapping[str, str],
         settings: Callable[[], Mapping[str, LanguageServerSettings]],
         enabled: Callable[[], bool],
-        allowed: Callable[[str], bool | None],
+        consent: "LanguageServerConsent",
     ) -> None:
-        self._make = (project, environ, secrets, settings, allowed)
+        self._make = (project, environ, secrets, settings, consent.decision)
+        self._consent = consent
         self._enabled = enabled
         self._servers: LanguageServers | None = None
 
@@ -73,6 +75,26 @@ class LanguageServersOnDemand:
 
             self._servers = LanguageServers(*self._make)
         return self._servers
+
+    async def listed(self) -> "list[Listed]":
+        """List the servers of the table."""
+        return await self.load().listed()
+
+    async def restart(self, name: str) -> None:
+        """End the servers of this name, and start them again.
+
+        Raises:
+            UsageError: none was started.
+        """
+        await self.load().restart(name)
+
+    async def decide(self, name: str, allowed: bool | None) -> None:
+        """Store whether a server may run code of the project; None withdraws the decision.
+
+        Raises:
+            ConfigError: the decisions cannot be read or written.
+        """
+        await in_thread(self._consent.decide, name, allowed)
 
     def new_notices(self) -> list[str]:
         """Return the notices for the user that have not been returned before."""

@@ -443,7 +443,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     language_servers: Annotated[
         dict[str, LanguageServerSettings],
         _option(
-            "Language servers besides the built-in ones, or changes of these",
+            "Programs that find errors and symbols, besides the built-in ones",
             "Language servers",
             when="start",
             unset="none",

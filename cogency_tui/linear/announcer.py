@@ -6,20 +6,25 @@ duration; a call by its beginning and its end.
 
 from cogency_tui.cli.standard_streams import describe_args
 from cogency_tui.protocol.events import (
+    DiagnosticsChange,
     ErrorPayload,
     Event,
     Measure,
     RanCommand,
     ResultEvent,
+    describe_diagnostic,
     describe_error,
     describe_image,
     outcome_shown,
+    summarize_diagnostics,
 )
 from cogency_tui.protocol.transcript import as_tool_call, call_record
 from cogency_tui.safe_text import Sanitizer, clean, one_line
 
 _LONG = 1.0
 """Minimum seconds of thought for which a line is printed when they end."""
+
+_MOST_PROBLEMS = 3
 
 
 class Announcer:
@@ -123,7 +128,15 @@ class Announcer:
             return [f"Tool {tool} was interrupted."]
         how = "failed after" if payload["error"] else "done in"
         text = f": {outcome}" if outcome else ""
-        return [f"Tool {tool} {how} {spoken(event['duration'])}{text}"]
+        ended = f"Tool {tool} {how} {spoken(event['duration'])}{text}"
+        change = payload.get("diagnostics")
+        return [ended, *(_spoken_problems(change) if change else ())]
+
+
+def _spoken_problems(change: DiagnosticsChange) -> list[str]:
+    """What language servers say of an edit: the counts, and its first problems."""
+    first = [one_line(describe_diagnostic(one)) for one in change["added"][:_MOST_PROBLEMS]]
+    return [f"Problems: {summarize_diagnostics(change)}", *first]
 
 
 def spoken_error(payload: ErrorPayload) -> str:

@@ -180,6 +180,19 @@ def describe_diagnostic(one: Diagnostic) -> str:
     return f"{one['path']}:{one['line']}:{one['column']}: {one['severity']}: {one['message']}{rule}"
 
 
+def summarize_diagnostics(change: DiagnosticsChange) -> str:
+    """Count the problems of a change: `2 errors and 1 warning added, 1 problem fixed`."""
+    added = change["added"]
+    counts = [(sum(one["severity"] == kind for one in added), kind) for kind in ("error", "warning")]
+    parts = [f"{count} {kind}{'' if count == 1 else 's'}" for count, kind in counts if count]
+    if more := change.get("more", 0):
+        parts.append(f"{more:,} more")
+    fixed = change["fixed"]
+    phrases = [f"{' and '.join(parts)} added"] if parts else []
+    phrases += [f"{fixed:,} problem{'' if fixed == 1 else 's'} fixed"] if fixed else []
+    return ", ".join(phrases)
+
+
 class ResultPayload(TypedDict):
     """`outcome` is one line for the user, `content` any JSON value for the model; `error` states whether the
     model receives it as a failure, `state` how the call ended.

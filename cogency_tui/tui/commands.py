@@ -84,6 +84,7 @@ COMMANDS = (
         "trust",
         group="Project",
     ),
+    SlashCommand("lsp", "Language servers: errors after edits", "lsp", group="Project"),
     SlashCommand("mcp", "MCP server status and restart", "mcp", takes="[NAME]", group="Project"),
     SlashCommand("review", "Review every edit, hunk by hunk", "review", group="Review"),
     SlashCommand("undo", "Revert the changes of the last turn", "undo", group="Review"),

@@ -9,7 +9,8 @@ import pytest
 
 from cogency_tui.agent import diagnostics
 from cogency_tui.agent.agent import Agent
-from cogency_tui.config.schema import Settings
+from cogency_tui.config.language_servers import LanguageServerSettings
+from cogency_tui.config.schema import Permissions, Settings
 from cogency_tui.protocol.events import ResultEvent
 from cogency_tui.store.store import new_conversation_id
 from tests.peers.language_servers import fake
@@ -27,21 +28,24 @@ def edit(old: str, new: str, file: str = "a.fake") -> str:
 class Desk:
     """An agent in a project with a file `a.fake`, and the results of its calls."""
 
-    def __init__(self, root: Path, *replies: Reply, **options: Any) -> None:
+    def __init__(
+        self,
+        root: Path,
+        *replies: Reply,
+        tables: dict[str, LanguageServerSettings] | None = None,
+        permissions: Permissions = "auto",
+        on: bool = True,
+    ) -> None:
         self.project = root / "project"
         self.project.mkdir()
         (self.project / "a.fake").write_text("one\ntwo bad\nthree\n")
         self.provider = ScriptedProvider(*replies)
-        tables = options.pop("tables", None)
-        settings = Settings(
-            language_servers=fake() if tables is None else tables, **options.pop("settings", {})
-        )
         self.agent = Agent(
             self.provider,
             project=self.project,
             data=root / "data",
-            settings=settings,
-            **({"permissions": "auto"} | options),
+            settings=Settings(language_servers=fake() if tables is None else tables, diagnostics=on),
+            permissions=permissions,
         )
         self.results: list[ResultEvent] = []
         self.notices: list[str] = []
@@ -156,7 +160,7 @@ async def test_what_comes_late_goes_with_the_next_result_once(
 
 
 async def test_one_option_turns_it_off(tmp_path: Path) -> None:
-    desk = Desk(tmp_path, edit("three", "three bad"), "Done.", settings={"diagnostics": False})
+    desk = Desk(tmp_path, edit("three", "three bad"), "Done.", on=False)
     async with desk.agent:
         (result,) = await desk.turn()
     assert "diagnostics" not in result["payload"]

@@ -95,7 +95,8 @@ def main() -> None:
         time.sleep(600)
     while True:
         message = receive(source)
-        method, params = message.get("method"), message.get("params") or {}
+        method = message.get("method")
+        params: dict[str, Any] = message.get("params") or {}
         if method == "initialize":
             if fault == "hang":
                 time.sleep(600)
@@ -118,7 +119,8 @@ def main() -> None:
         elif method in ("textDocument/didOpen", "textDocument/didChange"):
             document = params["textDocument"]
             uri = document["uri"]
-            texts[uri] = document.get("text", (params.get("contentChanges") or [{}])[0].get("text", ""))
+            changes: list[dict[str, str]] = params.get("contentChanges") or [document]
+            texts[uri] = changes[-1]["text"]
             if fault == "mid":
                 raise SystemExit(1)
             if fault == "silent" or fault == "pull":
@@ -154,11 +156,11 @@ def main() -> None:
             send(out, {"id": message["id"], "result": uses(word)})
         elif method == "textDocument/rename":
             word = word_at(texts[params["textDocument"]["uri"]], params["position"])
-            changes: dict[str, list[Any]] = {}
+            edits: dict[str, list[Any]] = {}
             for use in uses(word):
                 edit = {"range": use["range"], "newText": params["newName"]}
-                changes.setdefault(use["uri"], []).append(edit)
-            result: dict[str, Any] = {"changes": changes}
+                edits.setdefault(use["uri"], []).append(edit)
+            result: dict[str, Any] = {"changes": edits}
             if fault == "moves":
                 result = {"documentChanges": [{"kind": "delete", "uri": next(iter(texts))}]}
             if fault == "outside":

@@ -107,8 +107,10 @@ class LanguageServers:
         server = self._servers.get(key)
         if server is not None and server.launch == launch:
             return server
-        if server is not None or len(self._servers) >= MOST_SERVERS:
-            self._drop(key if server is not None else next(iter(self._servers)))
+        if server is not None:
+            self._drop(key)
+        elif len(self._servers) >= MOST_SERVERS:
+            self._drop(next(iter(self._servers)))
         server = Server(about, root, launch, self._notices.append, self._secrets, self._limits)
         self._servers[key] = server
         return server

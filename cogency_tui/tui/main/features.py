@@ -25,6 +25,7 @@ from cogency_tui.tui.help.commands import HelpCommands
 from cogency_tui.tui.images.commands import ImageCommands
 from cogency_tui.tui.kit.number_format import when
 from cogency_tui.tui.kit.typed_app import app_of
+from cogency_tui.tui.language_servers.commands import LanguageServerCommands
 from cogency_tui.tui.main.custom_commands import CustomCommands
 from cogency_tui.tui.main.keys import main_key
 from cogency_tui.tui.main.open_conversations import OnOtherScreens, open_conversations_of
@@ -128,6 +129,7 @@ class Features:
             self.profile,
             UndoCommands(screen, bridge, self._restored),
             self.review,
+            LanguageServerCommands(screen, bridge),
             ServerCommands(screen, bridge),
             HelpCommands(screen, bridge, lambda: self.custom.known, self._prompt_help),
             self.custom,

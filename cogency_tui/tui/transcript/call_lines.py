@@ -14,7 +14,7 @@ from rich.segment import Segment
 from rich.style import Style
 
 from cogency_tui.agent.user_command import NAME
-from cogency_tui.protocol.events import DECLINED
+from cogency_tui.protocol.events import DECLINED, Diagnostic, DiagnosticsChange, summarize_diagnostics
 from cogency_tui.protocol.transcript import NO_OUTPUT
 from cogency_tui.safe_text import one_line, reveal
 from cogency_tui.tui.kit.lines import Line, cells, fit, fit_path, fit_words, width_of, wrap
@@ -60,13 +60,14 @@ _OBVIOUS = OPEN | frozenset[State](("done", "interrupted", "not run"))
 def draw_call(call: CallUnit, pen: Pen, *, expanded: bool = False) -> list[Line]:
     """Draw the card of a call: one line, or one for each changed file. Unless it is `expanded`, the reason
     of a failure, that of a refusal for which the line has no room, and the end of running output follow."""
+    problems = [] if expanded else _problem_lines(call, pen)
     changes = call.changes()
     if changes:
-        return [_change_row(call, change, pen) for change in changes]
+        return [*(_change_row(call, change, pen) for change in changes), *problems]
     row, images = _card_row(call, pen), [] if expanded else _image_lines(call, pen)
     if call.mode and call.word not in row.text and not expanded:
         return [row, _below(Segment(call.word, pen.styles("dim")), pen)]
-    return [row, *([] if expanded else _excerpt(call, pen)), *images]
+    return [row, *([] if expanded else _excerpt(call, pen)), *images, *problems]
 
 
 def run_row(calls: Sequence[CallUnit], pen: Pen, *, opened: bool) -> Line:
@@ -205,6 +206,32 @@ def _reason(call: CallUnit, pen: Pen) -> list[Line]:
         last = fit(f"{lines[TAIL - 1].text} {lines[TAIL].text}", pen.width - 2)
         lines = [*lines[: TAIL - 1], Line([Segment(last, text.style)], lines[TAIL - 1].joint)]
     return [line.indented(Segment("  ", pen.styles())) for line in lines]
+
+
+def draw_problems(change: DiagnosticsChange, width: int, styles: ThemeStyles, most: int) -> list[Line]:
+    """Draw what language servers report with a result: the counts, then at most so many problems."""
+    severities = {one["severity"] for one in change["added"]}
+    role = "bad" if "error" in severities else "edit" if severities else "good"
+    lines = [Line([Segment(fit(summarize_diagnostics(change), width), styles(role))])]
+    for one in change["added"][:most]:
+        text = one_line(f"{_problem_place(one)}  {one['message']}")
+        lines.append(Line([Segment(fit(text, width), styles("dim"))]))
+    if (more := len(change["added"]) - most + change.get("more", 0)) > 0:
+        lines.append(Line([Segment(fit(f"… {plural(more, 'more problem')}", width), styles("dim"))]))
+    return lines
+
+
+def _problem_place(one: Diagnostic) -> str:
+    return f"{reveal(one['path'])}:{one['line']}"
+
+
+def _problem_lines(call: CallUnit, pen: Pen) -> list[Line]:
+    """Draw the problems that an edit added and fixed, below its card."""
+    if call.diagnostics is None:
+        return []
+    indent = Segment("  ", pen.styles())
+    drawn = draw_problems(call.diagnostics, pen.width - 2, pen.styles, TAIL)
+    return [line.indented(indent) for line in drawn]
 
 
 def _image_lines(call: CallUnit, pen: Pen) -> list[Line]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 import msgspec
 
-from cogency_tui.protocol.events import CallEvent, Image, ResultEvent, outcome_shown
+from cogency_tui.protocol.events import CallEvent, DiagnosticsChange, Image, ResultEvent, outcome_shown
 from cogency_tui.protocol.events import Step as StepFields
 from cogency_tui.protocol.transcript import as_tool_call
 from cogency_tui.safe_text import clean, one_line
@@ -128,6 +128,8 @@ class CallUnit(msgspec.Struct):
     `asked` is when its question appeared, `decision` the user's about its changes in the review. Of an
     `orphaned` call the program ended before it was complete.
 
+    `diagnostics` are the problems that language servers report with its result.
+
     `output` is its output so far, until a result replaces it, with its `images`. From then on the texts in
     `arguments` and `content` are packed: `args` and `result` unpack them.
     """
@@ -149,6 +151,7 @@ class CallUnit(msgspec.Struct):
     decision: "Decision" = ""
     orphaned: bool = False
     images: Sequence[Image] = ()
+    diagnostics: DiagnosticsChange | None = None
     _steps: list[CallStep] = msgspec.field(default_factory=list[CallStep])
     _pieces: dict[str, list[str]] = msgspec.field(default_factory=dict[str, list[str]])
     _changes: list[FileChange] | None = None
@@ -229,6 +232,7 @@ class CallUnit(msgspec.Struct):
         self.sent = clean(payload["outcome"]) if "brief" in payload or self.mode else ""
         self.content = packed_texts(payload["content"])
         self.images = payload.get("images", ())
+        self.diagnostics = payload.get("diagnostics")
         self.arguments = packed_texts(self.args)
         self._pieces.clear()
         self.state = "not run" if payload.get("not_run") else payload["state"]
@@ -329,7 +333,7 @@ class CallUnit(msgspec.Struct):
         """The way in which calls like this one are counted together: only calls that just read text are."""
         from cogency_tui.tools.registry import tally_of
 
-        return None if self.images else tally_of(self.name)
+        return None if self.images or self.diagnostics else tally_of(self.name)
 
     @property
     def may_change(self) -> bool:

@@ -8,6 +8,7 @@ import pytest
 from cogency_tui.config.language_servers import LanguageServerSettings
 from cogency_tui.tools.language_servers.server import DEFAULT_LIMITS, Limits
 from cogency_tui.tools.language_servers.servers import LanguageServers
+from cogency_tui.workspace.paths import Workspace
 from tests.peers.language_servers import fake
 
 
@@ -15,7 +16,8 @@ class Bench:
     """Language servers on one project, and the user's decision about them."""
 
     def __init__(self, root: Path) -> None:
-        self.root = root
+        # No program is searched in the project from now on.
+        self.root = Workspace(root).root
         self.environ: dict[str, str] = {}
         self.decided: bool | None = None
         self.limits: Limits = DEFAULT_LIMITS
