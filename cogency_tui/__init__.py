@@ -9,11 +9,17 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from cogency_tui.agent.agent import Agent
     from cogency_tui.agent.permissions.gate import Answer, Question
+    from cogency_tui.agent.until import Until
 
 __version__ = "0.1.0"
-__all__ = ["Agent", "Answer", "Question", "__version__"]
+__all__ = ["Agent", "Answer", "Question", "Until", "__version__"]
 
-_MODULES = {"Agent": "agent.agent", "Answer": "agent.permissions.gate", "Question": "agent.permissions.gate"}
+_MODULES = {
+    "Agent": "agent.agent",
+    "Answer": "agent.permissions.gate",
+    "Question": "agent.permissions.gate",
+    "Until": "agent.until",
+}
 
 
 def __getattr__(name: str) -> Any:

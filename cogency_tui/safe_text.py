@@ -95,6 +95,17 @@ def one_line(text: str) -> str:
     return reveal(text.strip()).replace("\n", "⏎").replace("\t", " ")
 
 
+def visible(text: str) -> str:
+    """`text` without characters that are not seen and could hide orders to a model."""
+    return text if text.isascii() else "".join(filter(_is_visible, text))
+
+
+def _is_visible(character: str) -> bool:
+    code = ord(character)
+    selector = 0xFE00 <= code <= 0xFE0F or 0xE0100 <= code <= 0xE01EF
+    return not selector and unicodedata.category(character) != "Cf"
+
+
 def separate(text: str) -> str:
     """`text` without characters that join others into one, or select their form.
 

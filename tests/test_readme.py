@@ -49,6 +49,7 @@ def test_its_configuration_can_be_used(text: str, tmp_path: Path) -> None:
     assert settings.agents
     assert settings.workflows
     assert len(settings.mcp) == 2
+    assert settings.hooks
 
 
 @pytest.mark.parametrize("text", blocks("markdown"))
@@ -163,7 +164,7 @@ def test_each_recipe_names_what_its_files_have(kind: str, recipe: str) -> None:
 
 
 def test_there_is_a_recipe_for_each_kind_of_addition() -> None:
-    assert len(RECIPES) == 13
+    assert len(RECIPES) == 14
 
 
 def test_what_it_shows_is_there() -> None:

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import acp
 from acp import tool_diff_content
-from acp.schema import FileEditToolCallContent, ToolCallLocation
+from acp.schema import FileEditToolCallContent, PlanEntry, PlanEntryStatus, ToolCallLocation
 
 from cogency_tui.acp.prompt_blocks import fenced
 from cogency_tui.agent.llm_tool import Llm
@@ -17,6 +17,8 @@ from cogency_tui.errors import StoreError, WorkspaceError
 from cogency_tui.protocol.events import (
     CallEvent,
     Event,
+    PlannedStep,
+    PlanState,
     ResultEvent,
     ResultPayload,
     describe_diagnostic,
@@ -185,6 +187,8 @@ class Updates:
             problems = [summarize_diagnostics(change), *map(describe_diagnostic, change["added"])]
             content.append(_text("\n".join(problems)))
         yield acp.update_tool_call(id, content=content, **self._end(id, payload))
+        if "plan" in payload:
+            yield acp.update_plan([_plan_entry(step) for step in payload["plan"]])
 
     def _end(self, id: str, payload: ResultPayload) -> dict[str, Any]:
         """The status of a call that has ended. The protocol has none for a declined one, which is therefore
@@ -207,6 +211,18 @@ class Updates:
 def kind_of(tool: str) -> ToolKind:
     """The editor's kind of a tool."""
     return _KINDS.get(tool, "other")
+
+
+_PLAN_STATUS: Mapping[PlanState, PlanEntryStatus] = {
+    "pending": "pending",
+    "active": "in_progress",
+    "done": "completed",
+}
+
+
+def _plan_entry(step: PlannedStep) -> PlanEntry:
+    """A step for the editor, which wants a priority; the plan has none."""
+    return acp.plan_entry(_sound(step["text"]), status=_PLAN_STATUS[step["state"]])
 
 
 def _table(args: Any) -> Mapping[str, Any]:

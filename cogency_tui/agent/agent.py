@@ -6,7 +6,7 @@ shows before the engine is loaded.
 
 import asyncio
 import os
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import aclosing
 from copy import copy
 from functools import partial
@@ -27,6 +27,7 @@ from cogency_tui.config.schema import (
     Mode,
     Permissions,
     Settings,
+    claude_directory,
     config_directory,
     config_path,
     data_path,
@@ -52,10 +53,11 @@ if TYPE_CHECKING:
     from cogency_tui.agent.review.review import Review
     from cogency_tui.agent.subagent_tree import SubagentTree
     from cogency_tui.agent.timeline.timeline import Timeline
+    from cogency_tui.agent.until import Until
     from cogency_tui.protocol.events import CompactionFigures, Event, Image
     from cogency_tui.providers.models import Prices
     from cogency_tui.store.store import Store, StoredConversation
-    from cogency_tui.tools.base import Tool
+    from cogency_tui.tools.base import Outcome, Tool
     from cogency_tui.tools.function import Function
     from cogency_tui.tools.mcp.servers import Servers
     from cogency_tui.tools.shell.background import Background
@@ -145,6 +147,7 @@ class Agent:
         self._profile: Profile | None = None
         self._data = Path(data) if data is not None else data_path(environment)
         self._stored = StoreOpener(self._data)
+        self._closing_too: list[Callable[[], Awaitable[None]]] = []
         self._conversations = Conversations(self, tools or (), environment, self._release, mcp or {})
 
     @property
@@ -175,7 +178,10 @@ class Agent:
 
             folder = config_directory(self._environment)
             own = partial(load_settings, settings=self._given, environ=self._environment)
-            self._project_settings = ProjectSettings(Trust(folder / FILE_NAME), self.project, own, folder)
+            claude = claude_directory(self._environment)
+            self._project_settings = ProjectSettings(
+                Trust(folder / FILE_NAME), self.project, own, folder, claude
+            )
         return self._project_settings
 
     @property
@@ -279,6 +285,26 @@ class Agent:
             return self._conversations.engine.sandbox.state
         return f"not sandboxed: {'switched off' if self.settings.sandbox == 'off' else 'not tried yet'}"
 
+    async def probe_sandbox(self) -> bool:
+        """Return whether commands run in a sandbox; tried once."""
+        return await self._conversations.shared().sandbox.probe(self.workspace)
+
+    async def run_supervised(self, command: str, directory: Path, seconds: int) -> "Outcome":
+        """Run a command of the user's in another directory than the project, as the agent's commands are run:
+        in the sandbox if there is one, and without keys. Nothing is recorded.
+
+        Raises:
+            ToolError: it cannot be run.
+        """
+        from cogency_tui.tools.base import BoundCall, ToolContext
+        from cogency_tui.tools.shell.shell_tool import Shell, ShellArgs
+
+        engine = self._conversations.shared()
+        shell = Shell(sandbox=engine.sandbox)
+        context = ToolContext(Workspace(directory), secrets=engine.secrets)
+        args = ShellArgs(command, timeout=seconds)
+        return await BoundCall(shell, args, context, shell.touch(args, context)).run()
+
     @property
     def background(self) -> "Background | None":
         """The background commands of all conversations; None before anything has run."""
@@ -328,8 +354,14 @@ class Agent:
         await self._conversations.start_servers()
         return self._conversations.shared().servers
 
+    def closes_too(self, close: Callable[[], Awaitable[None]]) -> None:
+        """Have something that works for this agent closed before it."""
+        self._closing_too.append(close)
+
     async def close(self) -> None:
         """Stop what runs, wait until its end is recorded, and close everything that is open."""
+        while self._closing_too:
+            await self._closing_too.pop()()
         await self._conversations.close()
 
     async def __aenter__(self) -> "Agent":
@@ -368,6 +400,7 @@ class Agent:
         typed: str = "",
         images: "Sequence[Image]" = (),
         message_waits: Callable[[], bool] = _nothing_waits,
+        until: "Until | None" = None,
     ) -> AsyncGenerator["Event", None]:
         """The events of one turn in `conversation_id`, or in a new conversation; with `chunks`, text as
         deltas.
@@ -378,14 +411,22 @@ class Agent:
         `message_waits` steers: it is asked between two requests, when every call has its result. If it
         returns True the turn ends there, and the next one, with the message that waits, continues the work:
         its first request has the results and the message. The messages stay with the caller, so that each is
-        sent once, whenever it comes.
+        sent once, whenever it comes. The turn may be one `until` a command succeeds.
 
         Raises:
             StoreError: the store cannot be opened.
             UsageError: a turn is already running in this conversation.
         """
         turn = self._conversations.turn
-        work = partial(turn, query, chunks=chunks, typed=typed, images=images, message_waits=message_waits)
+        work = partial(
+            turn,
+            query,
+            chunks=chunks,
+            typed=typed,
+            images=images,
+            message_waits=message_waits,
+            until=until,
+        )
         async with aclosing(self._conversations.events(conversation_id, work, self)) as events:
             async for event in events:
                 yield event
@@ -400,9 +441,11 @@ class Agent:
         images: "Sequence[Image]" = (),
         attached: Collection[str] = (),
         message_waits: Callable[[], bool] = _nothing_waits,
+        until: "Until | None" = None,
     ) -> None:
         """Run one turn as `stream` does, for a consumer that takes the events from `queue` itself. The files
-        at the paths `attached`, which the query mentions, are among the images."""
+        at the paths `attached`, which the query mentions, are among the images. The turn may be one `until` a
+        command succeeds."""
         work = partial(
             self._conversations.turn,
             query,
@@ -411,6 +454,7 @@ class Agent:
             images=images,
             attached=attached,
             message_waits=message_waits,
+            until=until,
         )
         await self._conversations.run(conversation_id, work, queue, self)
 
@@ -420,10 +464,11 @@ class Agent:
         *,
         conversation_id: str,
         message_waits: Callable[[], bool] = _nothing_waits,
+        until: "Until | None" = None,
     ) -> None:
         """Continue the last turn of a conversation, which failed, was interrupted or ended for a message
         that does not come, from what is stored of it: as `run_turn`, without another message."""
-        work = partial(self._conversations.turn, None, chunks=True, message_waits=message_waits)
+        work = partial(self._conversations.turn, None, chunks=True, message_waits=message_waits, until=until)
         await self._conversations.run(conversation_id, work, queue, self)
 
     async def add_image(self, content: bytes, name: str) -> "Image":
@@ -466,6 +511,63 @@ class Agent:
         """
         work = partial(self._conversations.user_command, command)
         await self._conversations.run(conversation_id, work, queue, self)
+
+    async def run_check(self, until: "Until", queue: "EventQueue", *, conversation_id: str) -> None:
+        """Run the command of `until` as `run_command` does, and report to it how that has ended.
+
+        Raises:
+            StoreError: the store cannot be used.
+            UsageError: a turn is already running in this conversation.
+        """
+        await self._conversations.run(conversation_id, partial(self._conversations.check, until), queue, self)
+
+    async def until(
+        self,
+        until: "Until",
+        query: str = "",
+        *,
+        conversation_id: str | None = None,
+        chunks: bool = False,
+        typed: str = "",
+    ) -> AsyncGenerator["Event", None]:
+        """The events of turns until a command succeeds, of the runs of that command, and at the end a notice
+        of what held. The first turn has the `query`, without which the command runs first.
+
+        Raises:
+            StoreError: the store cannot be used.
+            UsageError: a turn is already running in this conversation.
+        """
+        from cogency_tui.store.store import new_conversation_id
+
+        id, runner = conversation_id or new_conversation_id(), self._conversations
+        until.due = "turn" if query else "check"
+        while not until.is_over:
+            if until.due == "check":
+                work = partial(runner.check, until, chunks=chunks)
+            else:
+                work = partial(
+                    runner.turn,
+                    query or until.message,
+                    chunks=chunks,
+                    typed=typed if query else "",
+                    message_waits=_nothing_waits,
+                    until=until,
+                )
+                query = ""
+            end: Event | None = None
+            async with aclosing(runner.events(id, work, self)) as events:
+                async for event in events:
+                    if event["type"] == "end":
+                        end = event
+                    else:
+                        yield event
+            if report := until.take_report():
+                yield report
+            if end is not None:
+                yield end
+        if report := until.take_report():
+            # It was stopped before it began.
+            yield report
 
     async def choose_model(self, provider: str, model: str) -> None:
         """Switch to another model from the next cycle on; an empty `model` selects the provider's default.

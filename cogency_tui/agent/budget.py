@@ -10,6 +10,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 from cogency_tui.agent.cycle_metrics import Calibration
 from cogency_tui.agent.permissions.gate import Answer, Gate, Question
@@ -91,6 +92,14 @@ class _Limit:
         return f"{amount:,.0f}" if self.in_tokens else f"${amount:.4g}"
 
 
+class Ceiling(NamedTuple):
+    """The most USD until a command succeeds, from a time in Unix seconds on: nobody is asked to exceed it."""
+
+    command: str
+    since: float
+    dollars: float
+
+
 class Budget:
     """The budget of the conversation `conversation_id`; asks through its `gate`."""
 
@@ -103,6 +112,7 @@ class Budget:
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.forecast = Forecast()
+        self.ceiling: Ceiling | None = None
         self._conversation_id = conversation_id
         self._gate = gate
         self._limits = limits
@@ -117,7 +127,7 @@ class Budget:
     @property
     def is_limited(self) -> bool:
         """True if a limit is set."""
-        return any(_limits_in(self._limits()))
+        return self.ceiling is not None or any(_limits_in(self._limits()))
 
     def begin(self) -> None:
         """Begin a turn."""
@@ -138,11 +148,13 @@ class Budget:
             StoreError: the amount spent cannot be read.
         """
         limits = list(_limits_in(self._limits()))
-        if not limits:
+        if not (limits or self.ceiling):
             return
         expected = self.forecast.expect(provider, calibration.tokens(characters, images))
         async with self._checking:
             await self._report_unpriced(provider, limits, note)
+            if self.ceiling is not None:
+                await self._require_below(self.ceiling, expected)
             for limit in limits:
                 if not limit.of(expected):
                     continue
@@ -152,6 +164,21 @@ class Budget:
                 elif limit.key not in self._reported and limit.of(spent) + limit.of(expected) > limit.amount:
                     self._reported.add(limit.key)
                     await note(f"{limit.message(spent, expected)}.")
+
+    async def _require_below(self, ceiling: Ceiling, expected: Spent) -> None:
+        """Require that a request stays below a ceiling.
+
+        Raises:
+            BudgetError: it does not.
+        """
+        store = await self._store()
+        spent = (await store.spent(ceiling.since, self._conversation_id)).dollars
+        if expected.dollars and spent + expected.dollars > ceiling.dollars:
+            raise BudgetError(
+                f"Request not sent: ${spent:.4g} of ${ceiling.dollars:.4g} is spent, and it needs about "
+                f"${expected.dollars:.4g}.",
+                "Raise --max-cost.",
+            )
 
     async def _hold(self, limit: _Limit, spent: Spent, expected: Spent) -> None:
         """Ask the user if a hard limit would be passed.

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any
 
-from cogency_tui.protocol.events import CallEvent
+from cogency_tui.protocol.events import CallEvent, HookRun
 from cogency_tui.protocol.taint_sources import Sources
 from cogency_tui.tools.base import Outcome, ToolKind, Touch
 
@@ -39,7 +39,8 @@ class Job:
     that, if it was they who did, `mode` is the permission mode, if it was that. `malformed` marks an action
     that could not be parsed. `begun`: its tool was started. `sources` are those of what it read, and `note`
     tells the model what follows from these. `kind` is that of its tool, if known; `decided`: it may run, or
-    may not; `asks`: the user is asked about it, None while that is not known.
+    may not; `asks`: the user is asked about it, None while that is not known. `hooks` are the hooks that ran
+    for it.
     """
 
     call: CallEvent
@@ -59,6 +60,7 @@ class Job:
     value: Any = None
     sources: Sources = field(default_factory=Sources)
     note: str = ""
+    hooks: list[HookRun] = field(default_factory=list[HookRun])
     begun: bool = False
     kind: ToolKind | None = None
     decided: bool = False

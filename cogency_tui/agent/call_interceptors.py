@@ -5,12 +5,13 @@ Invariant: a defect of an interceptor costs a log entry; it changes neither the 
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import msgspec
 
 from cogency_tui.errors import ToolError
+from cogency_tui.protocol.events import HookRun
 from cogency_tui.redaction import Redactor
 from cogency_tui.tools.base import Intent, Outcome, ToolContext
 
@@ -22,7 +23,8 @@ class InterceptedCall:
     """A call with its plan.
 
     `id` is that of the conversation's call, which a step of a workflow shares with it. `tool` is the tool's
-    own name; `context` is what the tool runs in.
+    own name; `context` is what the tool runs in. `hooks` are the runs of hooks for it so far, `asks`
+    the reasons for which the user must be asked about it.
     """
 
     id: str
@@ -30,6 +32,13 @@ class InterceptedCall:
     args: msgspec.Struct
     intent: Intent
     context: ToolContext
+    hooks: list[HookRun] = field(default_factory=list[HookRun])
+    asks: list[str] = field(default_factory=list[str])
+
+    def asked(self, intent: Intent) -> Intent:
+        """The intent with those reasons."""
+        reasons = [*([intent.protected] if intent.protected else []), *self.asks]
+        return replace(intent, protected="; ".join(reasons)) if self.asks else intent
 
 
 class CallInterceptor(Protocol):

@@ -25,7 +25,13 @@ from cogency_tui.agent.request_messages import (
     summary_message,
     tools_of,
 )
-from cogency_tui.agent.verbatim_parts import describe_verbatim, name_of, pinned_part, verbatim_parts
+from cogency_tui.agent.verbatim_parts import (
+    describe_plan_for_model,
+    describe_verbatim,
+    name_of,
+    pinned_part,
+    verbatim_parts,
+)
 from cogency_tui.config.schema import Settings
 from cogency_tui.errors import ContextTooLongError, ProviderProtocolError, UsageError
 from cogency_tui.protocol import Dialect, create_parser
@@ -236,7 +242,8 @@ class History:
         environment = len(f"{block}\n\n") if block else 0
         verbatim = await self._verbatim(summary.through) if summary else ()
         pinned = sum(len(part.text) for part in verbatim if part.pinned)
-        summarised = len(summary_message(summary, verbatim=self._describe(verbatim))) - pinned
+        text = await self._verbatim_text(summary.through) if summary else ""
+        summarised = len(summary_message(summary, verbatim=text)) - pinned
         only_results = [event for event in shown if event["type"] == "result"]
         results = characters_in(messages_of(replace(frame, summary=""), only_results)[1:])
         messages = messages_of(frame, shown)
@@ -281,7 +288,7 @@ class History:
 
     async def _after(self, summary: Summary | None, through: int) -> int:
         """The tokens of the context after a summary of the events up to the one numbered `through`, about."""
-        verbatim = self._describe(await self._verbatim(through))
+        verbatim = await self._verbatim_text(through)
         around = (
             sum(len(text) for _name, text in self._parts) + len(await self._environment()) + len(verbatim)
         )
@@ -357,7 +364,15 @@ class History:
         if summary is None:
             return ""
         environment = await self._environment(summary.through)
-        return summary_message(summary, environment, self._describe(await self._verbatim(summary.through)))
+        return summary_message(summary, environment, await self._verbatim_text(summary.through))
+
+    async def _verbatim_text(self, through: int) -> str:
+        """The text of what stays verbatim of the events up to one: parts, and the plan at that point."""
+        if self._log.plan is None or self._log.plan[0] != through:
+            plan = await self._store.plan(self._conversation_id, through)
+            self._log.plan = through, describe_plan_for_model(plan)
+        parts = self._describe(await self._verbatim(through))
+        return "\n\n".join(filter(None, (parts, self._log.plan[1])))
 
     async def _verbatim(self, through: int) -> Sequence[VerbatimPart]:
         """The parts up to an event that stay verbatim when they are summarised."""

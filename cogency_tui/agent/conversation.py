@@ -6,10 +6,12 @@ any time (mode, provider, permissions) is read when it is needed.
 
 import asyncio
 import json
+import os
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import Literal, Protocol, TypeAlias
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from cogency_tui.agent.background_request import record_request
 from cogency_tui.agent.budget import Budget
@@ -36,6 +38,7 @@ from cogency_tui.agent.prompt import ACTION_TYPES, system_parts
 from cogency_tui.agent.prompt_cache import CacheWatch
 from cogency_tui.agent.request_messages import MessageLog
 from cogency_tui.agent.scheduler import Preview, Scheduler
+from cogency_tui.config.hooks import INSIDE
 from cogency_tui.config.schema import DialectChoice, EffortChoice, Mode, Settings
 from cogency_tui.errors import StoreError, UsageError
 from cogency_tui.protocol import Dialect
@@ -47,6 +50,10 @@ from cogency_tui.tools.base import ToolContext
 from cogency_tui.tools.mcp.names import described_by, source_of
 from cogency_tui.tools.registry import Registry
 from cogency_tui.tools.worker_threads import in_thread
+
+if TYPE_CHECKING:
+    from cogency_tui.agent.hooks.hook import Hook
+    from cogency_tui.agent.hooks.turn_hooks import TurnHooks
 
 SteeredAt: TypeAlias = Literal["", "step", "answer"]
 
@@ -111,8 +118,15 @@ class Conversation:
         self._diagnostics = EditDiagnostics(
             engine.language_servers, engine.workspace, lambda: gate.mode != "plan"
         )
-        self.interceptors: Sequence[CallInterceptor] = (self._diagnostics,)
+        self.hooks: Sequence[Hook] = ()
+        """Those of its turn."""
+        self._lost_hooks = False
+        """True if the user knows that some of them are trusted no more."""
+        self.turn_hooks: TurnHooks | None = None
+        """Runs those that are not around calls, if there are any."""
+        self.interceptors: Sequence[CallInterceptor] = [self._diagnostics]
         """What runs around its calls, in this order."""
+        self._take_hooks()
         self.registry = assemble(self)
         self.busy = False
         """True if work is running or about to."""
@@ -138,6 +152,7 @@ class Conversation:
             output_limit=self.settings.output_limit,
             remotes=engine.remotes,
             add_image=engine.images.add,
+            is_of_skill=self._is_of_own_skill,
         )
         self.without_images: set[tuple[str, str]] = set()
         """The models of which the user knows that they are sent no images."""
@@ -147,7 +162,7 @@ class Conversation:
         self.cache_watch = CacheWatch()
         self._channel: Channel | None = None
         self._channel_key: tuple[Mode, Provider] | None = None
-        self._settling: asyncio.Task[None] | None = None
+        self._settling: asyncio.Task[Any] | None = None
         self._recordings: set[asyncio.Task[None]] = set()
 
     @property
@@ -230,6 +245,7 @@ class Conversation:
         await in_thread(engine.project_settings.refresh)
         engine.servers.configure(engine.project_settings.now.mcp)
         self._take_tools()
+        self._take_hooks()
         if not self._recalled:
             before = await sources_of(store, self.id, engine.workspace)
             self.gate.note(before)
@@ -243,18 +259,72 @@ class Conversation:
         await in_thread(self.engine.project_settings.refresh)
         return self.engine.project_settings.now
 
+    async def current_hooks(self) -> "Sequence[Hook]":
+        """The hooks in force now: a call may have changed what those of the project run."""
+        now = (await self.configured()).hooks
+        if not self._lost_hooks and any(hook.owner == "project" and hook not in now for hook in self.hooks):
+            self._lost_hooks = True
+            self.pending_notices.append("The project's hooks are off: they have changed (/trust to review).")
+        return now
+
+    def _take_hooks(self) -> None:
+        """Refresh the hooks."""
+        hooks = () if INSIDE in os.environ else self.engine.project_settings.now.hooks
+        if hooks == self.hooks:
+            return
+        from cogency_tui.agent.hooks.call_hooks import CallHooks
+        from cogency_tui.agent.hooks.turn_hooks import TurnHooks
+
+        self.hooks, self._lost_hooks = hooks, False
+        self.interceptors = [*([CallHooks(self)] if hooks else []), self._diagnostics]
+        # Sub-agents are part of their caller's turn.
+        if not self.depth:
+            self.turn_hooks = self.turn_hooks or TurnHooks(self)
+
+    async def begin_hooks(self, query: str | None, *, is_new: bool) -> str:
+        """Run the hooks before a turn with this message; return what they have for the model, nothing if the
+        user interrupts them.
+
+        Raises:
+            HookBlockedError: one of them blocks the message or the turn.
+        """
+        if self.turn_hooks is None:
+            return ""
+        work = asyncio.create_task(self.turn_hooks.begin(query, is_new=is_new))
+        await self._await_unless_interrupted(work)
+        return "" if work.cancelled() else work.result()
+
+    async def end_turn_hooks(self, state: 'Literal["done", "failed", "interrupted"]') -> None:
+        """Run the hooks after a turn that did not end with an answer."""
+        if self.turn_hooks is None or state == "done":
+            return
+
+        async def say(notice: str) -> None:
+            self.pending_notices.append(notice)
+
+        await self.turn_hooks.after_turn(state, "", 0, say)
+
+    def stop_for_hook(self, name: str, reason: str) -> None:
+        """Interrupt the turn for a hook, once what runs has its result."""
+        self.pending_notices.append(f"The hook {name} stopped the turn: {reason}")
+        asyncio.get_running_loop().call_soon(self.interrupt)
+
+    async def _await_unless_interrupted(self, work: asyncio.Task[Any]) -> None:
+        """Wait for work before a turn, which an interrupt cancels."""
+        self._settling = work
+        if self._interrupted:
+            work.cancel()
+        try:
+            await asyncio.wait([work])
+        finally:
+            work.cancel()
+            self._settling = None
+
     async def gather_tools(self, seconds: float | None) -> None:
         """Wait at most `seconds` for MCP servers that are starting; the next turn has the tools that are
         then ready.
         """
-        self._settling = asyncio.create_task(self.engine.servers.settle(seconds))
-        if self._interrupted:
-            self._settling.cancel()
-        try:
-            await asyncio.wait([self._settling])
-        finally:
-            self._settling.cancel()
-            self._settling = None
+        await self._await_unless_interrupted(asyncio.create_task(self.engine.servers.settle(seconds)))
         self._take_tools()
 
     def _take_tools(self) -> None:
@@ -314,6 +384,7 @@ class Conversation:
             json.dumps(self.registry.specs(), ensure_ascii=False) if native else self.registry.describe(),
             [tool.name for tool in self.registry if tool.name in ACTION_TYPES],
             role=self._role,
+            skills=self._skills_text(),
             instructions=self.instructions.text,
             profile=self._profile_text.text,
         )
@@ -330,8 +401,22 @@ class Conversation:
             self.engine.images,
         )
 
+    def _skills_text(self) -> str:
+        """The skills for the system prompt; empty where the conversation has not the tool for them."""
+        if not self.delegates.skills or not any(tool.name == "skill" for tool in self.registry):
+            return ""
+        from cogency_tui.agent.project.skills import describe_skills
+
+        return describe_skills(self.delegates.skills)
+
+    def _is_of_own_skill(self, path: Path) -> bool:
+        """Return whether a resolved path is a file of a skill of the user's own."""
+        return any(skill.holds(path) for skill in self.delegates.skills.values())
+
     async def close(self) -> None:
         """Close the session with the model, and stop the background commands and checks."""
+        if self.turn_hooks is not None:
+            await self.turn_hooks.end()
         await self.background.close()
         await self._diagnostics.close()
         await self._close_channel()

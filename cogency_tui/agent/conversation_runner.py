@@ -6,6 +6,7 @@ Invariant: the engine is imported on first use: creating an agent does not load 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from time import time
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from cogency_tui.agent.event_queue import EventQueue
     from cogency_tui.agent.profile.learner import Learner
     from cogency_tui.agent.titles import Titles
+    from cogency_tui.agent.until import Until
     from cogency_tui.config.mcp import McpSettings
     from cogency_tui.protocol.events import Event, Image, ReviewNote
     from cogency_tui.store.requests import Frame
@@ -243,10 +245,11 @@ class Conversations:
         images: "Sequence[Image]" = (),
         attached: Collection[str] = (),
         message_waits: Callable[[], bool],
+        until: "Until | None" = None,
     ) -> None:
         """Run a turn on the user's query with these images, of which the user typed `typed`; or continue one
         that was cut short. The files at the paths `attached`, which it mentions, are among the images.
-        `message_waits` as for `Turn`."""
+        `message_waits` as for `Turn`. One `until` a command succeeds reports its end to that."""
         from cogency_tui.agent.image_mentions import attach_mentioned
         from cogency_tui.agent.recorder import Recorder
         from cogency_tui.agent.turn import Turn
@@ -267,9 +270,21 @@ class Conversations:
             await asyncio.to_thread(self._agent_of(conversation.id).follow_project)
         if self.held and self._warming is None:
             self._warming = asyncio.create_task(self._warm())
+        context = ""
+        if conversation.turn_hooks is not None:
+            known = await store.conversation(conversation.id)
+            context = await conversation.begin_hooks(query, is_new=known is None or not known.turns)
         recorder = Recorder(store, conversation.id, queue, chunks=chunks)
         turn = Turn(conversation, store, recorder, message_waits=message_waits)
-        await turn.run(query, queue.close, lambda: self._reviewed(conversation.id), images)
+        run = partial(turn.run, query, queue.close, lambda: self._reviewed(conversation.id), images, context)
+        if until is None:
+            await run()
+        else:
+            await until.prepare(store)
+            with until.limited(conversation):
+                await run(until.begin_turn(query))
+            await until.end_turn(store, conversation.id, turn.failure, stopped=turn.was_stopped)
+        await conversation.end_turn_hooks(turn.state)
         with suppress(CogencyError):
             # The turn has ended; a failure here is retried with the next one.
             if self.held and query is not None and typed:
@@ -290,6 +305,26 @@ class Conversations:
         store = await self._agent.store()
         await self.prepare(store, conversation)
         await UserCommand(conversation, store, command, queue.put).run()
+
+    async def check(
+        self, until: "Until", conversation: "Conversation", queue: "EventQueue", *, chunks: bool = True
+    ) -> None:
+        """Run the command of `until`; only with `chunks` the queue gets previews of it."""
+        from cogency_tui.agent.until import PATIENCE
+        from cogency_tui.agent.user_command import UserCommand
+
+        store = await self._agent.store()
+        await self.prepare(store, conversation)
+        await until.prepare(store)
+
+        def emit(event: "Event") -> None:
+            if chunks or not event.get("partial"):
+                queue.put(event)
+
+        command = UserCommand(conversation, store, until.command, emit, limit=PATIENCE, shorten=until.shorten)
+        with until.limited(conversation):
+            ran = await command.run()
+        await until.end_check(store, conversation.id, ran, command.whole_output)
 
     @property
     def learning(self) -> bool:

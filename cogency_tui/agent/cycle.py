@@ -230,6 +230,11 @@ class Cycle:
         return not self._boundary
 
     @property
+    def text(self) -> str:
+        """The model's answer, or what it wrote beside its calls."""
+        return "\n\n".join(unit["content"] for unit in self._all_units() if unit["type"] == "respond").strip()
+
+    @property
     def facts(self) -> Measure:
         """What was asked of the model beside the messages, and what went wrong with its calls."""
         facts: Measure = {"dialect": self._dialect}

@@ -53,6 +53,8 @@ class Engine:
     progressed: Callable[[str], None] = lambda _id: None
     refused_efforts: set[tuple[str, str, Effort]] = field(default_factory=set[tuple[str, str, Effort]])
     """Efforts that models have refused, each with the provider and the model."""
+    hook_lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Held while a hook runs: what changes in the meantime is its own."""
     images: Images = field(init=False)
     """The stored images."""
 

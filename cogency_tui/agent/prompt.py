@@ -142,6 +142,7 @@ def system_parts(
     action_types: Sequence[str] = ACTION_TYPES,
     *,
     role: str = "",
+    skills: str = "",
     instructions: str = "",
     profile: str = "",
 ) -> list[tuple[str, str]]:
@@ -149,14 +150,14 @@ def system_parts(
 
     `tools` is the registry's description of the tools, in the native dialect as JSON, which is sent apart
     from the message; `action_types` are the available types of actions
-    besides `tool`, `role` is a sub-agent's part, `profile` the user's. `instructions` come last: they
-    change first, and what precedes them stays in a provider's cache.
+    besides `tool`, `role` is a sub-agent's part, `skills` describes them, `profile` is the user's.
+    `instructions` come last: they change first, and what precedes them stays in a provider's cache.
     """
     parts = [
         ("system prompt", f"{_ROLE}\n\n{_protocol(dialect, action_types)}\n\n"),
         (TOOLS, tools if dialect == "native" else f"Tools:\n{tools}\n"),
     ]
-    rest = [("role", role), ("profile", profile), ("instructions", instructions)]
+    rest = [("role", role), ("skills", skills), ("profile", profile), ("instructions", instructions)]
     return [*parts, *((name, f"\n{text}\n") for name, text in rest if text)]
 
 

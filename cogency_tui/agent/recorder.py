@@ -14,6 +14,7 @@ from cogency_tui.agent.event_queue import EventQueue
 from cogency_tui.errors import StoreError
 from cogency_tui.protocol.accumulator import Accumulator
 from cogency_tui.protocol.events import (
+    BACKGROUND_NEWS,
     PERSISTED,
     ErrorEvent,
     Event,
@@ -169,6 +170,8 @@ class Recorder:
         self._queue.put(event)
 
     def _note_failure(self, event: ResultEvent) -> None:
+        if event["tool"] == BACKGROUND_NEWS:
+            return
         if not event["payload"]["error"]:
             self.failures.clear()
         else:

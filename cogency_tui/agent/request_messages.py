@@ -276,6 +276,8 @@ class MessageLog:
         self._way = Way(0, "xml", 0)
         self.verbatim: tuple[Hashable, Sequence[VerbatimPart]] | None = None
         """The parts that stay verbatim, as the last request had them, and what they depend on."""
+        self.plan: tuple[int, str] | None = None
+        """The event up to which all is summarised, and the text of the plan there."""
         self.restart()
 
     def restart(self, *, in_parts: bool = True) -> None:

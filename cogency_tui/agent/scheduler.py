@@ -244,6 +244,7 @@ class Scheduler:
             takes_value=bool(job.output_key),
             refuse_by_mode=self._gate.refuse_by_mode,
             is_wary=self._gate.is_wary,
+            cycle=self._context.cycle or self,
         )
         return self._registry.bind(job.called, args, context)
 
@@ -370,10 +371,16 @@ class Scheduler:
         """
         try:
             planned = await bound.plan()
-            call = InterceptedCall(self._call_id(job), job.tool, bound.args, planned, bound.context)
+            call = InterceptedCall(
+                *(self._call_id(job), job.tool, bound.args, planned, bound.context), job.hooks
+            )
             await intercept_before(self._interceptors, call)
             place = self._order.place(job)
-            agreed = await self._gate.check(self._call_id(job), job.tool, planned, place, bound.plan)
+
+            async def plan() -> Intent:
+                return call.asked(await bound.plan())
+
+            agreed = await self._gate.check(self._call_id(job), job.tool, call.asked(planned), place, plan)
             intent = agreed or planned
             detail = intent.detail if agreed and intent.effect == "write" else None
             return replace(call, intent=intent), detail
@@ -433,6 +440,8 @@ class Scheduler:
         job.sources.record(payload)
         if note := join_notes(outcome.note, job.note):
             payload["note"] = note
+        if job.hooks:
+            payload["hooks"] = job.hooks
         return self._event(job, payload)
 
     @staticmethod
@@ -457,6 +466,10 @@ class Scheduler:
             payload["images"] = list(outcome.images)
         if outcome.diagnostics is not None:
             payload["diagnostics"] = outcome.diagnostics
+        if outcome.changed_by:
+            payload["changed_by"] = list(outcome.changed_by)
+        if outcome.plan is not None:
+            payload["plan"] = list(outcome.plan)
         return payload
 
     def _event(self, job: Job, payload: ResultPayload) -> ResultEvent:

@@ -8,7 +8,7 @@ that.
 """
 
 import asyncio
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -48,10 +48,15 @@ from cogency_tui.tools.registry import Registry, default_tools
 from cogency_tui.tools.web.search import Search
 
 if TYPE_CHECKING:
+    from cogency_tui.agent.project.skills import Skill
     from cogency_tui.agent.recall.recall_for_model import PastConversations
 
 DEPTH = 2
 """Levels of sub-agents below the user's agent."""
+
+
+_CONDITIONAL = ("agent", "workflow", "skill", "recall", "relic", "llm")
+"""Tools that depend on the conversation, which a sub-agent may name whether or not they are there."""
 
 
 def assemble(conversation: Conversation, only: Collection[str] | None = None) -> Registry:
@@ -69,7 +74,20 @@ def _delegates(conversation: Conversation) -> list[Tool[Any]]:
         tools.append(SubAgents(conversation))
     if there.workflows:
         tools.append(Workflow(conversation))
+    if there.skills:
+        tools.append(_skill_tool(conversation))
     return [*tools, _recall(conversation), Relic(conversation.engine, conversation.gate), Llm(conversation)]
+
+
+def _skill_tool(conversation: Conversation) -> Tool[Any]:
+    # Loaded where there are skills.
+    from cogency_tui.agent.project.skills_for_model import SkillsForModel
+    from cogency_tui.tools.skill import SkillTool
+
+    async def current() -> "Mapping[str, Skill]":
+        return (await conversation.configured()).skills
+
+    return SkillTool(SkillsForModel(conversation.delegates.skills, current))
 
 
 def _recall(conversation: Conversation) -> RecallTool:
@@ -209,7 +227,7 @@ class SubAgents:
     def _check_tools(self, name: str, agent: AgentSettings) -> None:
         engine = self._parent.engine
         tools = [*default_tools(self._parent.background), *engine.servers.tools, *engine.tools]
-        there = {tool.name for tool in tools} | {"agent", "workflow", "recall", "relic", "llm", Search.name}
+        there = {*(tool.name for tool in tools), *_CONDITIONAL, Search.name}
         missing = [tool for tool in agent.tools or () if tool not in there]
         if missing:
             why = f'The sub-agent {name} cannot run: its tools include "{missing[0]}", which does not exist.'

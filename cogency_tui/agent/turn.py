@@ -14,9 +14,10 @@ import asyncio
 import re
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
 from functools import partial
+from typing import Any, Literal, TypeVar
 
 from cogency_tui.agent.call_graph import TurnActions
 from cogency_tui.agent.compaction import compaction_event
@@ -39,10 +40,12 @@ from cogency_tui.errors import (
 )
 from cogency_tui.protocol.dialects import new_id
 from cogency_tui.protocol.events import (
+    BACKGROUND_NEWS,
     CallState,
     CompactionFigures,
     Image,
     ReviewNote,
+    UntilTurn,
     UserEvent,
     error_event,
     labelled_outcome,
@@ -52,6 +55,8 @@ from cogency_tui.protocol.transcript import INTERRUPTED
 from cogency_tui.redaction import Redactor
 from cogency_tui.store.requests import Requests
 from cogency_tui.store.store import Store
+
+_T = TypeVar("_T")
 
 FAILED_BATCHES = 3
 """Consecutive cycles in which all calls failed in the same way, after which the turn ends."""
@@ -106,6 +111,10 @@ class Turn:
         """Where the turn before this one ended for the message of this one."""
         self._history = self._follow_dialect()
         self._actions = TurnActions()
+        self.failure: CogencyError | None = None
+        """The error that has ended the turn, once it has."""
+        self.was_stopped = False
+        """True if the turn has ended because it was interrupted."""
         self._interrupted = False
         self._cycle: Cycle | None = None
         """The running cycle; None between two, when all is measured."""
@@ -119,8 +128,15 @@ class Turn:
         self._breaks = 0
         self._compactable = True
         self._compacting: asyncio.Task[CompactionFigures] | None = None
-        self._affording: asyncio.Task[None] | None = None
+        self._affording: asyncio.Task[Any] | None = None
+        self._continuations = 0
+        """Times that hooks have continued the turn after an answer."""
         self._sources = conversation.begin_turn(self, continues=bool(self._steered_at))
+
+    @property
+    def state(self) -> Literal["done", "failed", "interrupted"]:
+        """How it ended, once it has."""
+        return "interrupted" if self.was_stopped else "failed" if self.failure else "done"
 
     def interrupt(self) -> None:
         """Stop generating and running. It may be called at any time and more than once."""
@@ -133,8 +149,11 @@ class Turn:
 
     def steer(self, query: str) -> None:
         """Send the message that waits to the running answer where that is possible, so that it takes effect
-        at once: without images, and without a limit of the budget, which is checked before requests."""
-        is_plain = not mentioned_images(query) and not self._conversation.budget.is_limited
+        at once: without images, hooks on messages, and a limit of the budget, which is checked before
+        requests."""
+        hooks = self._conversation.turn_hooks
+        is_free = hooks is None or not hooks.sees_messages
+        is_plain = not mentioned_images(query) and not self._conversation.budget.is_limited and is_free
         if self._cycle is not None and is_plain:
             self._cycle.steer({"role": "user", "content": query})
 
@@ -144,23 +163,27 @@ class Turn:
         ended: Callable[[], None],
         review: Callable[[], Awaitable[ReviewNote | None]] | None = None,
         images: Sequence[Image] = (),
+        context: str = "",
+        until: UntilTurn | None = None,
     ) -> None:
         """Run the turn. Without a query it continues the last one, which failed or was interrupted, from what
         is stored.
 
         `ended` is called when the last event has been emitted, which may be before the processes of an
         interrupted command have exited. `review` returns the note about the user's decisions on the edits,
-        which the message carries, as it does the `images`.
+        which the message carries, as it does the `images`, the `context` that hooks have for the model, and
+        the turn's place in an `until`.
         """
         try:
             if query is None:
-                await self._continue()
+                await self._continue(context)
             else:
-                await self._ask(query, review, images)
+                await self._ask(query, review, images, context, until)
             await self._notices()
             self._conversation.pauses = await self._requests.pauses(self._conversation.id)
             await self._cycles()
         except Interrupted:
+            self.was_stopped = True
             await self._close(INTERRUPTED, "interrupted")
             if unstored := self._recorder.unstored:
                 await self._report(unstored)
@@ -182,6 +205,8 @@ class Turn:
         query: str,
         review: Callable[[], Awaitable[ReviewNote | None]] | None,
         images: Sequence[Image],
+        context: str,
+        until: UntilTurn | None,
     ) -> None:
         """Emit the user's message."""
         message: UserEvent = {"type": "user", "timestamp": self._clock(), "content": query}
@@ -193,15 +218,21 @@ class Turn:
             message["environment"] = environment
         if review is not None and (note := await review()):
             message["review"] = note
+        if until is not None:
+            message["until"] = until
         if images:
             message["images"] = [*images]
+        if context:
+            message["hooks_context"] = context
         await self._recorder.emit(message)
 
-    async def _continue(self) -> None:
+    async def _continue(self, context: str = "") -> None:
         """Send a model whose own words are the last ones a result: a request ends with what it is sent."""
         prepared = await self._history.prepare("")
         if prepared.messages[-1]["role"] == "assistant":
             await self._recorder.emit(brief_result(new_id(), _TURN, _GO_ON, self._clock(), "failed"))
+        if context:
+            await self._recorder.emit(brief_result(new_id(), _TURN, context, self._clock(), "done"))
 
     async def _cycles(self) -> None:
         most = self._conversation.settings.max_iterations
@@ -209,6 +240,7 @@ class Turn:
             if self._ends_before(number):
                 await self._end()
                 return
+            await self._report_background()
             cycle = await self._begin(last=number == most)
             await cycle.run()
             await cycle.settle()
@@ -234,6 +266,8 @@ class Turn:
                     return
                 await self._continue()
                 continue
+            if await self._hooks_continue(cycle, is_last=number == most):
+                continue
             if cycle.answered:
                 if cycle.cut_off:
                     await self._note("The output limit of the model cut this answer off.")
@@ -248,6 +282,55 @@ class Turn:
             f"Turn stopped after {most} step{'' if most == 1 else 's'} (the maximum).",
             "Send another message to continue, or raise Maximum steps per turn (max_iterations).",
         )
+
+    async def _hooks_continue(self, cycle: Cycle, *, is_last: bool) -> bool:
+        """Run the hooks after a message of the model, and after the turn if that is answered; return whether
+        they have something for the model, which then continues.
+
+        Raises:
+            Interrupted: the turn was stopped meanwhile.
+        """
+        hooks = self._conversation.turn_hooks
+        if hooks is None:
+            return False
+        text, reasons = cycle.text, list[str]()
+        if text:
+            reasons += await self._unless_interrupted(hooks.after_message(text, self._note))
+        if cycle.answered and not reasons:
+            count = self._continuations
+            reasons += await self._unless_interrupted(hooks.after_turn("done", text, count, self._note))
+        if not reasons or is_last:
+            return False
+        self._continuations += cycle.answered
+        report = brief_result(new_id(), _TURN, "\n".join(reasons), self._clock(), "done")
+        await self._recorder.emit(report)
+        return True
+
+    async def _unless_interrupted(self, work: Coroutine[Any, Any, _T]) -> _T:
+        """The result of work between two requests.
+
+        Raises:
+            Interrupted: the turn was stopped meanwhile.
+        """
+        task = self._affording = asyncio.create_task(work)
+        if self._interrupted:
+            task.cancel()
+        try:
+            await asyncio.wait([task])
+        finally:
+            self._affording = None
+            task.cancel()
+        if task.cancelled():
+            raise Interrupted
+        return task.result()
+
+    async def _report_background(self) -> None:
+        """Report to the model, once, what background commands wrote that it watches for, and their ends."""
+        line, text = self._conversation.background.take_news()
+        if text:
+            event = brief_result(new_id(), BACKGROUND_NEWS, line, self._clock(), "done")
+            event["payload"]["content"] = text
+            await self._recorder.emit(event)
 
     def _ends_before(self, number: int) -> bool:
         """Return whether the turn ends before its request of this number, for a message that waits.
@@ -376,17 +459,7 @@ class Turn:
         check = own.budget.check(
             own.provider(), prepared.characters, own.calibration, self._note, images=prepared.image_tokens
         )
-        work = self._affording = asyncio.create_task(check)
-        if self._interrupted:
-            work.cancel()
-        try:
-            await asyncio.wait([work])
-        finally:
-            self._affording = None
-            work.cancel()
-        if work.cancelled():
-            raise Interrupted
-        work.result()
+        await self._unless_interrupted(check)
 
     async def _note(self, text: str) -> None:
         await self._recorder.emit(notice_event(text, self._clock()))
@@ -462,7 +535,7 @@ class Turn:
     async def _fail(self, error: CogencyError) -> None:
         """Report the error that ends the turn, which the store keeps."""
         redact = Redactor(self._conversation.engine.secrets).text
-        shown = CogencyError(redact(str(error)), redact(error.hint))
+        shown = self.failure = CogencyError(redact(str(error)), redact(error.hint))
         event = error_event(shown, self._clock())
         if isinstance(error, BudgetError) and error.declined:
             event["payload"]["declined"] = True

@@ -43,12 +43,21 @@ class UserCommand:
         command: str,
         emit: Callable[[Event], None],
         clock: Callable[[], float] = time.time,
+        *,
+        limit: int = LONGEST,
+        shorten: Callable[[str], str] = str,
     ) -> None:
+        """After `limit` seconds it is stopped. `shorten` returns what the model receives of the output of one
+        that has failed."""
         self._conversation = conversation
         self._store = store
         self._command = command
         self._emit = emit
         self._clock = clock
+        self._limit = limit
+        self._shorten = shorten
+        self.whole_output = ""
+        """All of the output, as far as it is held, once the command has ended."""
         self._id = f"own-{time.monotonic_ns():x}"
         self._output = ""
         self._sources = Sources()
@@ -65,8 +74,8 @@ class UserCommand:
     def steer(self, query: str) -> None:
         """Do nothing: a command takes no message."""
 
-    async def run(self) -> None:
-        """Run the command to its end, and store its result."""
+    async def run(self) -> RanCommand:
+        """Run the command to its end, store its result and return it."""
         self._preview()
         began = time.monotonic()
         work = self._work = asyncio.create_task(self._carry_out())
@@ -92,6 +101,7 @@ class UserCommand:
         if failure is not None:
             self._emit(error_event(failure, self._clock()))
         self._emit({"type": "end", "timestamp": self._clock()})
+        return ran
 
     def _ran(self, work: "asyncio.Task[Outcome]", duration: float) -> RanCommand:
         if work.cancelled():
@@ -105,6 +115,9 @@ class UserCommand:
     def _report(self, state: CallState, outcome: str, output: str, duration: float) -> RanCommand:
         from cogency_tui.agent.request_messages import cut
 
+        self.whole_output = output
+        if state == "failed":
+            output = self._shorten(output)
         return {
             "command": self._command,
             "state": state,
@@ -121,7 +134,7 @@ class UserCommand:
         await self._note_sources()
         shell = Shell(sandbox=engine.sandbox)
         context = ToolContext(engine.workspace, report=self._show, secrets=engine.secrets)
-        args = ShellArgs(self._command, timeout=LONGEST)
+        args = ShellArgs(self._command, timeout=self._limit)
         return await BoundCall(shell, args, context, shell.touch(args, context)).run()
 
     async def _note_sources(self) -> None:

@@ -23,6 +23,7 @@ _ACTIONS = {
     "restore": "restore a conversation from the trash",
     "tree": "show a conversation's forks and parent",
     "compare": "compare two conversations since their fork",
+    "rerun": "run a turn again in a scratch copy of its files, and compare",
 }
 
 
@@ -89,16 +90,25 @@ def parser_of(name: str, description: str) -> argparse.ArgumentParser:
         )
         parser.add_argument("--conversation", metavar="ID", help="continue a conversation")
         parser.add_argument(
+            "--until",
+            metavar="CMD",
+            help="run CMD after each turn, and go on until it succeeds; the model is sent what it prints",
+        )
+        parser.add_argument(
+            "--max-turns", type=_positive, metavar="N", help="with --until: most turns; default: 20"
+        )
+        parser.add_argument(
             "--max-cost",
             type=_amount,
             metavar="USD",
-            help="spending limit for the turn, in dollars; asks before exceeding it, or exits with status 1",
+            help="spending limit for the turn, in dollars; asks before exceeding it, or exits with status 1; "
+            "with --until for all turns, and without asking",
         )
         parser.add_argument(
             "--timeout",
             type=_amount,
             metavar="SECONDS",
-            help="stop the turn after this time, with status 1",
+            help="stop the turn, or with --until all turns, after this time, with status 1",
         )
         _add_agent_options(parser)
     elif name == "acp":
@@ -120,6 +130,8 @@ def parser_of(name: str, description: str) -> argparse.ArgumentParser:
         _add_conversation_actions(parser)
     elif name == "recall":
         _add_recall_options(parser)
+    elif name == "usage":
+        _add_usage_options(parser)
     elif name == "import":
         parser.add_argument("file", nargs="?", type=Path, metavar="FILE", help="JSON Lines; default: stdin")
     elif name == "edits":
@@ -144,6 +156,11 @@ def parser_of(name: str, description: str) -> argparse.ArgumentParser:
         parser.add_argument("--json", action="store_true", help="one JSON object per line")
     elif name == "trust":
         _add_trust_options(parser)
+    elif name == "skills":
+        parser.add_argument(
+            "--cwd", type=Path, metavar="DIR", help="project directory; default: the current one"
+        )
+        parser.add_argument("--json", action="store_true", help="one JSON object per line")
     elif name == "config":
         _add_config_actions(parser)
     elif name == "bench":
@@ -201,8 +218,23 @@ def _add_conversation_actions(parser: argparse.ArgumentParser) -> None:
     added["compare"].add_argument(
         "other", metavar="ID", help="the other conversation's id, or a unique prefix"
     )
-    for name in ("list", "show", "compare"):
+    _add_rerun_options(added["rerun"])
+    for name in ("list", "show", "compare", "rerun"):
         added[name].add_argument("--json", action="store_true", help="one JSON object per line")
+
+
+def _add_rerun_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--turn", type=_positive, metavar="N", help="turn to run again; default: the last")
+    parser.add_argument("--provider", metavar="NAME", help="provider to use; default: the configured one")
+    parser.add_argument("--model", metavar="NAME", help="model to use; default: the provider's")
+    parser.add_argument("--effort", choices=EFFORT_CHOICES, help="how hard the model thinks")
+    parser.add_argument("--dialect", choices=DIALECT_CHOICES, help="how the model writes tool calls")
+    parser.add_argument(
+        "--check", default="", metavar="COMMAND", help="command to run in the files of both, e.g. 'pytest -q'"
+    )
+    parser.add_argument(
+        "--max-cost", type=_amount, metavar="USD", help="spending limit for the turn, in dollars"
+    )
 
 
 def _add_recall_options(parser: argparse.ArgumentParser) -> None:
@@ -218,6 +250,25 @@ def _add_recall_options(parser: argparse.ArgumentParser) -> None:
         help="show usage totals instead of matches; QUERY may limit the period (since:30d before:…)",
     )
     parser.add_argument("--json", action="store_true", help="one JSON object per line")
+
+
+def _add_usage_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--by",
+        default="model",
+        metavar="DIMENSION,…",
+        help="model, tool, file, project or week, or several of them; default: model",
+    )
+    parser.add_argument(
+        "--since", default="30d", metavar="TIME", help="30d, 2026-05-01, … or all; default: 30d"
+    )
+    parser.add_argument("--until", metavar="TIME", help="end of the period; default: now")
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--all", action="store_true", help="include all projects")
+    where.add_argument(
+        "--project", type=Path, metavar="DIR", help="project directory; default: the current one"
+    )
+    parser.add_argument("--json", action="store_true", help="one JSON object")
 
 
 def _add_edit_actions(parser: argparse.ArgumentParser) -> None:

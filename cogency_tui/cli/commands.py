@@ -11,6 +11,7 @@ from cogency_tui.cli.arguments import whole_parser
 from cogency_tui.cli.options import agent_of, flags_of, project_of
 from cogency_tui.config.layers import load_settings
 from cogency_tui.config.schema import config_path, data_path
+from cogency_tui.errors import UsageError
 
 if TYPE_CHECKING:
     from cogency_tui.agent.recall.recall import Recall
@@ -37,7 +38,7 @@ async def opened_store() -> "AsyncGenerator[Store]":
 
 
 def _run(options: argparse.Namespace) -> int:
-    """Run one turn without the interface."""
+    """Run one turn without the interface, or turns until a command succeeds."""
     if options.json_schema:
         from cogency_tui.cli.event_schema import print_event_schema
 
@@ -45,13 +46,27 @@ def _run(options: argparse.Namespace) -> int:
         return 0
     from cogency_tui.cli.run import RunOptions, read_prompt, run_turn
 
-    prompt = read_prompt(options.prompt)
+    until = (options.until or "").strip()
+    if options.until is not None and not until:
+        raise UsageError("--until needs a command.", 'For example: --until "pytest -q"')
+    if options.max_turns and not until:
+        raise UsageError("--max-turns needs --until.", 'For example: --until "pytest -q" --max-turns 5')
+    prompt = read_prompt(options.prompt, is_needed=not until)
     run_options = RunOptions(
-        prompt, options.conversation, as_json=options.json, chunks=options.chunks, timeout=options.timeout
+        prompt,
+        options.conversation,
+        as_json=options.json,
+        chunks=options.chunks,
+        timeout=options.timeout,
+        until=until,
+        max_turns=options.max_turns,
+        max_cost=options.max_cost,
     )
 
     async def run() -> int:
-        return await run_turn(await agent_of(options, max_cost=options.max_cost), run_options)
+        # Until a command succeeds, the limit is for all turns together.
+        agent = await agent_of(options, max_cost=None if until else options.max_cost)
+        return await run_turn(agent, run_options)
 
     return asyncio.run(run())
 
@@ -66,6 +81,9 @@ def _parse(options: argparse.Namespace) -> int:
 def _conversations(options: argparse.Namespace) -> int:
     """List, show, export and organize past conversations."""
     from cogency_tui.cli import conversations as commands
+
+    if options.action == "rerun":
+        return _rerun(options)
 
     async def run(recall: "Recall", store: "Store") -> int:
         if options.action == "list" and options.trash:
@@ -95,6 +113,16 @@ def _conversations(options: argparse.Namespace) -> int:
     return _with_recall(run)
 
 
+def _rerun(options: argparse.Namespace) -> int:
+    from cogency_tui.agent.rerun import RerunChoice
+    from cogency_tui.cli.rerun import run_again
+
+    choice = RerunChoice(
+        options.provider, options.model, options.effort, options.dialect, options.max_cost, options.check
+    )
+    return asyncio.run(run_again(options.id, options.turn, choice, as_json=options.json))
+
+
 def _recall(options: argparse.Namespace) -> int:
     """Search past conversations: messages, calls and changes."""
     from cogency_tui.cli.recall import print_statistics, search_conversations
@@ -106,6 +134,20 @@ def _recall(options: argparse.Namespace) -> int:
             return await print_statistics(recall, query, where=where, as_json=options.json)
         return await search_conversations(
             recall, query, where=where, limit=options.limit, best=options.best, as_json=options.json
+        )
+
+    return _with_recall(run)
+
+
+def _usage(options: argparse.Namespace) -> int:
+    """Report tokens, cost, time, calls and hunks by model, tool, file, project or week."""
+    from cogency_tui.cli.usage import print_usage
+
+    project = None if options.all else (options.project or Path.cwd()).resolve()
+
+    async def run(recall: "Recall", _store: "Store") -> int:
+        return await print_usage(
+            recall, options.by, options.since, options.until, project, as_json=options.json
         )
 
     return _with_recall(run)
@@ -207,6 +249,13 @@ def _trust(options: argparse.Namespace) -> int:
     return trust_project(project_of(options), yes=options.yes, as_json=options.json)
 
 
+def _skills(options: argparse.Namespace) -> int:
+    """List the skills of the user and a project."""
+    from cogency_tui.cli.skills import list_skills
+
+    return list_skills(project_of(options), as_json=options.json)
+
+
 def _config(options: argparse.Namespace) -> int:
     """Show and change options."""
     from cogency_tui.cli.config import print_path, set_option, show_config, unset_option
@@ -299,6 +348,7 @@ COMMANDS: dict[str, Command] = {
     "run": _run,
     "parse": _parse,
     "recall": _recall,
+    "usage": _usage,
     "conversations": _conversations,
     "import": _import,
     "edits": _edits,
@@ -306,6 +356,7 @@ COMMANDS: dict[str, Command] = {
     "profile": _profile,
     "models": _models,
     "trust": _trust,
+    "skills": _skills,
     "config": _config,
     "acp": _acp,
     "serve": _serve,

@@ -1,4 +1,6 @@
-"""`cogency-tui run`: one turn without the interface, for quick use and for scripts."""
+"""`cogency-tui run`: one turn without the interface, or turns until a command succeeds; for quick use and for
+scripts.
+"""
 
 import asyncio
 import select
@@ -8,6 +10,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import partial
 from time import time
+from typing import TYPE_CHECKING
 
 from cogency_tui.agent.agent import Agent
 from cogency_tui.agent.permissions.gate import Answer, Question, Refusal
@@ -16,6 +19,7 @@ from cogency_tui.cli.trust import print_unused
 from cogency_tui.errors import CogencyError, UsageError
 from cogency_tui.protocol.events import (
     Event,
+    RanCommand,
     describe_error,
     describe_image,
     error_event,
@@ -29,10 +33,17 @@ from cogency_tui.safe_text import one_line, reveal
 from cogency_tui.signal_delivery import on_signal
 from cogency_tui.store.store import new_conversation_id
 from cogency_tui.tools.loss import describe_losses
+from cogency_tui.tools.registry import own_tool
+
+if TYPE_CHECKING:
+    from cogency_tui.agent.until import Until
 
 DONE, FAILED, INTERRUPTED = 0, 1, 130
 
 _STDIN_PATIENCE = 3.0
+
+_LAST_LINES = 5
+"""Lines of the output of a command that has failed."""
 
 _MOST_PIPED = 4 << 20
 """Characters that are read from stdin."""
@@ -40,23 +51,42 @@ _MOST_PIPED = 4 << 20
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """The command line's options for the turn; `timeout` in seconds."""
+    """The command line's options for the turn; `timeout` in seconds. With `until` there are turns, at most
+    `max_turns` for at most `max_cost` USD, until that command succeeds."""
 
     prompt: str
     conversation: str | None = None
     as_json: bool = False
     chunks: bool = False
     timeout: float | None = None
+    until: str = ""
+    max_turns: int | None = None
+    max_cost: float | None = None
+
+    def limited(self) -> "Until | None":
+        """The work until the command succeeds; None without one."""
+        if not self.until:
+            return None
+        from cogency_tui.agent.until import TURNS, Limits, Until
+
+        return Until(self.until, Limits(self.max_turns or TURNS, self.max_cost, self.timeout))
 
 
 async def run_turn(agent: Agent, options: RunOptions) -> int:
-    """Run one turn and print it; return the exit status."""
+    """Run one turn, or turns until a command succeeds, and print them; return the exit status."""
     if sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty():
-        agent.ask = _ask
+        agent.ask = ask_at_terminal
     status: int | None = None
     loop = asyncio.get_running_loop()
+    until = options.limited()
+
+    def interrupt() -> None:
+        if until is not None:
+            until.stop()
+        agent.interrupt()
+
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        on_signal(loop, number, agent.interrupt)
+        on_signal(loop, number, interrupt)
 
     def report(_type: object, error: BaseException | None, _trace: object) -> None:
         """Print the end of a turn that could not begin."""
@@ -80,12 +110,18 @@ async def run_turn(agent: Agent, options: RunOptions) -> int:
             agent.provider.model, agent.provider.facts, "choose another with --model."
         ):
             talk(notice)
-        printer = partial(_print_json, conversation) if options.as_json else _print_event
+        printer = partial(_print_json, conversation) if options.as_json else print_event
         late = _Late(agent)
+        chunks = options.chunks and options.as_json
+        if until is not None:
+            async for event in agent.until(
+                until, options.prompt, conversation_id=conversation, chunks=chunks
+            ):
+                printer(event)
+            status = DONE if until.held else INTERRUPTED if until.was_interrupted else FAILED
+            return status
         watch = loop.call_later(options.timeout, late.stop) if options.timeout else None
-        async for event in agent.stream(
-            options.prompt, conversation_id=conversation, chunks=options.chunks and options.as_json
-        ):
+        async for event in agent.stream(options.prompt, conversation_id=conversation, chunks=chunks):
             printer(event)
             status = status_after(event, status)
         if watch is not None:
@@ -114,16 +150,16 @@ def status_after(event: Event, status: int | None) -> int | None:
     return FAILED if event["type"] == "error" and not event["payload"].get("notice") else None
 
 
-def read_prompt(prompt: str) -> str:
+def read_prompt(prompt: str, *, is_needed: bool = True) -> str:
     """The prompt with the piped text.
 
     Raises:
-        UsageError: there is neither, or the piped text is too long.
+        UsageError: there is neither, and one `is_needed`, or the piped text is too long.
     """
     piped = ""
     if sys.stdin is not None and not sys.stdin.isatty():
         # A script may leave an idle pipe as stdin; with a prompt, that is no reason to wait.
-        if not prompt or select.select([sys.stdin], [], [], _STDIN_PATIENCE)[0]:
+        if (is_needed and not prompt) or select.select([sys.stdin], [], [], _STDIN_PATIENCE)[0]:
             piped = sys.stdin.read(_MOST_PIPED + 1)
             if len(piped) > _MOST_PIPED:
                 problem = f"stdin has more than {_MOST_PIPED:,} characters."
@@ -136,7 +172,7 @@ def read_prompt(prompt: str) -> str:
         # The piped text is not the user's prompt, but its subject.
         piped = Redactor({}).text(piped)
     text = "\n\n".join(part for part in (prompt.strip(), piped.strip()) if part)
-    if not text:
+    if is_needed and not text:
         raise UsageError("The prompt is empty.", "Give a prompt, or pipe one in.")
     return text
 
@@ -153,7 +189,7 @@ class _Late:
         self._agent.interrupt()
 
 
-async def _ask(question: Question) -> Answer:
+async def ask_at_terminal(question: Question) -> Answer:
     """Ask at the terminal. Nothing that the user judges is hidden from them, or left out."""
     reasons = [f"this {describe_losses(question.losses)}"] if question.losses else []
     reasons += [question.reason] if question.reason else []
@@ -201,15 +237,23 @@ def _print_json(conversation: str, event: Event) -> None:
     print_json(event)
 
 
-def _print_event(event: Event) -> None:
+def print_event(event: Event) -> None:
+    """Print answers on stdout, and the rest on stderr."""
     if event["type"] == "respond":
         print_text(event["content"])
+    elif event["type"] == "user" and "ran" in event:
+        _print_check(event["ran"])
     elif event["type"] == "user":
+        if "until" in event:
+            place = event["until"]
+            talk(f"· turn {place['turn']} of {place['turns']}")
         for image in event.get("images", ()):
             talk(f"· image {describe_image(image)}")
     elif event["type"] == "call":
         call = as_tool_call(call_record(event))
-        talk(f"· {call['name']} {describe_args(call['args'])}")
+        if own_tool(str(call["name"])) != "plan":
+            # The result of an update of the plan says it.
+            talk(f"· {call['name']} {describe_args(call['args'])}")
     elif event["type"] == "result":
         payload = event["payload"]
         took = "" if payload["state"] == "declined" else f" ({event['duration'] * 1000:.0f} ms)"
@@ -223,3 +267,12 @@ def _print_event(event: Event) -> None:
         talk(f"{mark} {describe_error(payload)} {payload.get('hint', '')}".rstrip())
     elif event["type"] == "interrupt":
         talk("Interrupted.")
+
+
+def _print_check(ran: RanCommand) -> None:
+    """Print how the user's command has ended; of a failure the last lines of its output, too."""
+    mark = {"done": "✓", "interrupted": "■"}.get(ran["state"], "✗")
+    talk(f"{mark} {one_line(ran['command'])} {ran['outcome']} ({ran['duration']:.1f} s)")
+    if ran["state"] == "failed":
+        for line in ran["output"].rstrip("\n").split("\n")[-_LAST_LINES:]:
+            talk(f"  {line}")

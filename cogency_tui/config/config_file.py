@@ -5,7 +5,7 @@ from typing import Any, cast
 
 import msgspec
 
-from cogency_tui.config import language_servers, mcp
+from cogency_tui.config import hooks, language_servers, mcp
 from cogency_tui.config.schema import AgentSettings, BudgetSettings, ProviderSettings, Settings, SpanLimits
 from cogency_tui.config.toml_reader import line_of, line_of_key, parse, place
 from cogency_tui.config.workflows import WorkflowError, check_workflows, problem_of, read_workflow
@@ -13,12 +13,7 @@ from cogency_tui.errors import ConfigError
 
 CORRECT = "Correct it, or remove it."
 _CORRECT = "Correct that key, or remove it to use the default."
-_TABLES = ("providers", "keys", "agents", "workflows", "mcp", "language_servers")
-
-_SERVERS = (
-    ("mcp", "MCP server", mcp.problem_in),
-    ("language_servers", "language server", language_servers.problem_in),
-)
+_TABLES = ("providers", "keys", "agents", "workflows", "mcp", "hooks", "language_servers")
 
 
 def read_settings(path: Path, text: str) -> Settings:
@@ -51,6 +46,12 @@ def place_of_workflow(path: Path, text: str, error: WorkflowError) -> str:
     keys = ("workflows", error.workflow)
     line = line_of(text, keys) if error.step is None else line_of(text, (*keys, "steps"), error.step)
     return place(path, line)
+
+
+def place_of_hook(path: Path, text: str, name: str, problem: mcp.Problem) -> str:
+    """The place of an invalid hook and the problem, for a message."""
+    line = line_of_key(text, ("hooks", name, problem.key) if problem.key else ("hooks", name))
+    return f'{place(path, line)}: hook "{name}": {problem.words}'
 
 
 def check_options(path: Path, text: str, table: dict[str, Any]) -> None:
@@ -91,11 +92,17 @@ def _check(path: Path, text: str, table: dict[str, Any]) -> None:
             raise ConfigError(f'{place(path, line)}: provider "{name}": it must be a table.', CORRECT)
         entries = cast("dict[str, Any]", provider)
         _check_table(path, text, entries, ProviderSettings, ("providers", name))
-    for key, kind, problem_in in _SERVERS:
-        for name, server in _subtables(table, key).items():
-            if wrong := problem_in(name, server):
-                line = line_of_key(text, (key, name, wrong.key) if wrong.key else (key, name))
-                raise ConfigError(f'{place(path, line)}: {kind} "{name}": {wrong.words}.', CORRECT)
+    for name, server in _subtables(table, "mcp").items():
+        if wrong := mcp.problem_in(name, server):
+            line = line_of_key(text, ("mcp", name, wrong.key) if wrong.key else ("mcp", name))
+            raise ConfigError(f'{place(path, line)}: MCP server "{name}": {wrong.words}.', CORRECT)
+    for name, server in _subtables(table, "language_servers").items():
+        if wrong := language_servers.problem_in(name, server):
+            line = line_of_key(text, ("language_servers", name, *filter(None, [wrong.key])))
+            raise ConfigError(f'{place(path, line)}: language server "{name}": {wrong.words}.', CORRECT)
+    for name, hook in _subtables(table, "hooks").items():
+        if wrong := hooks.problem_in(name, hook):
+            raise ConfigError(f"{place_of_hook(path, text, name, wrong)}.", CORRECT)
     whole = {key: value for key, value in table.items() if key not in _TABLES or not isinstance(value, dict)}
     check_options(path, text, whole)
 

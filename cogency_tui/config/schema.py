@@ -13,6 +13,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
+from cogency_tui.config.hooks import HookSettings
 from cogency_tui.config.language_servers import LanguageServerSettings
 from cogency_tui.config.mcp import McpSettings
 from cogency_tui.config.workflows import WorkflowSettings
@@ -449,6 +450,20 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             unset="none",
         ),
     ] = {}
+    hooks: Annotated[
+        dict[str, HookSettings],
+        _option(
+            "Commands that run on events (see /hooks)", "Hooks", when="turn", project="any", unset="none"
+        ),
+    ] = {}
+    claude_hooks: Annotated[
+        bool,
+        _option(
+            "Also run the hooks in Claude Code's settings: yours, and those of trusted projects",
+            "Claude Code hooks",
+            when="turn",
+        ),
+    ] = True
 
 
 def config_path(environ: Mapping[str, str] | None = None) -> Path:
@@ -464,6 +479,14 @@ def config_path(environ: Mapping[str, str] | None = None) -> Path:
 def config_directory(environ: Mapping[str, str] | None = None) -> Path:
     """The folder of the user's configuration file, which contains the user's other files as well."""
     return config_path(environ).parent
+
+
+def claude_directory(environ: Mapping[str, str] | None = None) -> Path:
+    """The folder of the user's settings of Claude Code; `CLAUDE_CONFIG_DIR` names another."""
+    environ = os.environ if environ is None else environ
+    if given := environ.get("CLAUDE_CONFIG_DIR"):
+        return Path(given).expanduser()
+    return Path.home() / ".claude"
 
 
 def data_path(environ: Mapping[str, str] | None = None) -> Path:

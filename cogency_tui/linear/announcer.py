@@ -6,9 +6,11 @@ duration; a call by its beginning and its end.
 
 from cogency_tui.cli.standard_streams import describe_args
 from cogency_tui.protocol.events import (
+    BACKGROUND_NEWS,
     DiagnosticsChange,
     ErrorPayload,
     Event,
+    HookRun,
     Measure,
     RanCommand,
     ResultEvent,
@@ -18,6 +20,7 @@ from cogency_tui.protocol.events import (
     outcome_shown,
     summarize_diagnostics,
 )
+from cogency_tui.protocol.plan import describe_plan
 from cogency_tui.protocol.transcript import as_tool_call, call_record
 from cogency_tui.safe_text import Sanitizer, clean, one_line
 
@@ -106,16 +109,20 @@ class Announcer:
 
     def _report(self, event: ResultEvent) -> list[str]:
         tool, subject = one_line(event["tool"]), self._subjects.get(event["id"], "")
+        if "plan" in event["payload"]:
+            return [f"Plan {one_line(describe_plan(event['payload']['plan']))}"]
         if event.get("partial"):
             if event["id"] in self._started:
                 return []
             self._started.add(event["id"])
+            if tool == "plan":
+                return []
             return [f"Tool {tool} started{f': {subject}' if subject else ''}"]
         payload = event["payload"]
         content = payload["content"]
         self.last_output = content if isinstance(content, str) else ""
         outcome = one_line(outcome_shown(payload))
-        if tool == "turn":
+        if tool in ("turn", BACKGROUND_NEWS):
             # The engine's own report to the model.
             return [f"Note: {outcome}"]
         if event["id"] not in self._started:
@@ -128,9 +135,10 @@ class Announcer:
             return [f"Tool {tool} was interrupted."]
         how = "failed after" if payload["error"] else "done in"
         text = f": {outcome}" if outcome else ""
-        ended = f"Tool {tool} {how} {spoken(event['duration'])}{text}"
+        hooks = [spoken_hook(run) for run in payload.get("hooks", ())]
         change = payload.get("diagnostics")
-        return [ended, *(_spoken_problems(change) if change else ())]
+        problems = _spoken_problems(change) if change else []
+        return [f"Tool {tool} {how} {spoken(event['duration'])}{text}", *hooks, *problems]
 
 
 def _spoken_problems(change: DiagnosticsChange) -> list[str]:
@@ -146,6 +154,17 @@ def spoken_error(payload: ErrorPayload) -> str:
     if hint := payload.get("hint"):
         text += f" Next step: {hint}"
     return text
+
+
+def spoken_hook(run: HookRun) -> str:
+    """A run of a hook as a sentence."""
+    name, outcome = one_line(run["name"]), one_line(run["outcome"])
+    changed = ", ".join(
+        f"{one_line(each['path'])} (+{each['added']} −{each['removed']})" for each in run["changes"]
+    )
+    did = f"changed {changed}" if changed else "done" if run["state"] == "done" else ""
+    how = f"{run['state']}: {outcome}" if run["state"] != "done" else ""
+    return f"Hook {name} {', '.join(part for part in (did, how) if part)}"
 
 
 def spoken(seconds: float) -> str:

@@ -166,6 +166,18 @@ async def _profile(session: "LinearSession", argument: str) -> None:
     await run_profile(profile, argument if argument not in ("", "on") else "show")
 
 
+async def _until(session: "LinearSession", argument: str) -> None:
+    running = session.until
+    if argument == "off":
+        if running is None:
+            raise UsageError("No /until is running.")
+        running.stop("switched off")
+    elif running is not None and not argument:
+        print_text(f"Working until {running.name} succeeds: {running.progress}.")
+    else:
+        await session.work_until(argument)
+
+
 async def _quit(session: "LinearSession", _argument: str) -> None:
     session.leave()
 
@@ -208,5 +220,6 @@ COMMANDS = (
     ),
     LinearCommand("undo", "", "revert the changes of the last turn", _undo),
     LinearCommand("redo", "", "redo the last revert", _redo),
+    LinearCommand("until", "CMD or off", "work until a shell command succeeds, or stop that", _until),
     LinearCommand("quit", "", "quit (also Ctrl+D, the end of the input)", _quit),
 )

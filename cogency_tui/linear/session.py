@@ -6,11 +6,11 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import AsyncGenerator, Iterable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
 from contextlib import aclosing, asynccontextmanager
 from functools import partial
 from time import monotonic
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from cogency_tui.agent.agent import Agent
 from cogency_tui.agent.profile.profile import OFFER
@@ -27,6 +27,9 @@ from cogency_tui.protocol.transcript import shown_text
 from cogency_tui.providers.models import describe_ending
 from cogency_tui.safe_text import one_line, reveal
 from cogency_tui.signal_delivery import on_signal
+
+if TYPE_CHECKING:
+    from cogency_tui.agent.until import Until
 
 _TWICE = 2.0
 """Seconds within which a second Ctrl+C leaves."""
@@ -55,6 +58,8 @@ class LinearSession:
         self._left = False
         self._pressed = 0.0
         self._task: asyncio.Task[int] | None = None
+        self.until: Until | None = None
+        """The work until a command of the user's succeeds."""
         agent.ask = Questions(self._lines).ask
 
     async def run(self, prompt: str, conversation_id: str | None) -> int:
@@ -85,6 +90,8 @@ class LinearSession:
 
     def begin(self, conversation_id: str | None) -> None:
         """Switch to another conversation, None for a new one."""
+        if self.until is not None:
+            self.until.stop("another conversation is open")
         self.conversation_id = conversation_id
         self.total = {}
         self.last_output = ""
@@ -145,19 +152,59 @@ class LinearSession:
             UsageError: the user did not type it, or cannot see all of it.
             CogencyError: it could not be run.
         """
-        from cogency_tui.agent.event_queue import EventQueue
-
-        if not self._interactive:
-            raise UsageError("A ! command runs only where you type it.", "Run it in your shell instead.")
+        self._require_typed("A ! command runs")
         if reveal(command) != command:
             raise UsageError("This command contains invisible characters.", "Type it without them.")
+        await self._run_command(partial(self.agent.run_command, command))
+
+    def _require_typed(self, what: str) -> None:
+        if not self._interactive:
+            raise UsageError(f"{what} only where you type it.", "Run it in your shell instead.")
+
+    async def _run_command(self, run: "Callable[..., Awaitable[None]]") -> None:
+        """Run a command of the user's, and print what it wrote."""
+        from cogency_tui.agent.event_queue import EventQueue
+
         announcer, queue = Announcer(), EventQueue()
         async with self._working("command") as conversation_id:
-            await self.agent.run_command(command, queue, conversation_id=conversation_id)
+            await run(queue, conversation_id=conversation_id)
         for event in queue.take():
             if event["type"] in ("user", "error"):
                 _print_lines(announcer.feed(event))
         self.last_output = announcer.last_output
+
+    async def work_until(self, argument: str) -> None:
+        """Work until the command in `argument` succeeds; what the user types meanwhile is done between turns.
+
+        Raises:
+            UsageError: the user did not type it, or it is no command.
+            CogencyError: it could not be run.
+        """
+        from cogency_tui.agent.until import read_until
+
+        self._require_typed("/until runs a command")
+        if self.until is not None:
+            raise UsageError(f"Already working until `{self.until.name}` succeeds.", "/until off ends it.")
+        until, message = read_until(argument)
+        self.until = until
+        try:
+            await self._work_until(until, message)
+        finally:
+            self.until = None
+        if report := until.take_report():
+            print_text(spoken_error(report["payload"]))
+
+    async def _work_until(self, until: "Until", message: str) -> None:
+        while not (until.is_over or self._left):
+            if until.due == "check":
+                print_text(f"Command {until.name} started")
+                await self._run_command(partial(self.agent.run_check, until))
+            else:
+                print_text(f"Working until {until.name} succeeds: {until.next_place}.")
+                await self.turn(message or until.message, is_typed=bool(message))
+                message = ""
+            while self._lines.queued and not self._left:
+                await self._take(((await self._message()) or "").strip())
 
     @asynccontextmanager
     async def _working(self, work: Literal["turn", "command"]) -> AsyncGenerator[str]:
@@ -171,7 +218,7 @@ class LinearSession:
         finally:
             self._work = ""
 
-    async def turn(self, text: str) -> None:
+    async def turn(self, text: str, *, is_typed: bool = True) -> None:
         announcer = Announcer()
         status: int | None = None
         try:
@@ -181,8 +228,9 @@ class LinearSession:
                     self.agent.stream(
                         text,
                         conversation_id=conversation_id,
-                        typed=text if self._interactive else "",
+                        typed=text if self._interactive and is_typed else "",
                         message_waits=partial(self._steers, announcer),
+                        until=self.until,
                     )
                 ) as events,
             ):
@@ -193,6 +241,8 @@ class LinearSession:
                 print_text(f"Note: {OFFER}")
         except CogencyError as exc:
             print_text(f"Error: {exc.advice}")
+            if self.until is not None:
+                self.until.fail(exc)
         finally:
             self._status = FAILED if status is None else status
         if self._status == FAILED:
@@ -227,6 +277,8 @@ class LinearSession:
         again, self._pressed = now - self._pressed < _TWICE, now
         if self._work and not again:
             self._drop_waiting()
+            if self.until is not None:
+                self.until.stop()
             self.agent.interrupt(self.conversation_id)
         elif again:
             self._stop()

@@ -51,13 +51,25 @@ class RanCommand(TypedDict):
     duration: float
 
 
+class UntilTurn(TypedDict):
+    """A turn that goes on until the user's `command` succeeds: the `turn` of that number, of at most so many
+    `turns`. The model is sent `text` about it after the message, which is `automatic` if the user has not
+    written it."""
+
+    command: str
+    turn: int
+    turns: int
+    text: str
+    automatic: NotRequired[bool]
+
+
 def describe_image(image: Image) -> str:
     """Describe an image in words: `shot.png: 800×600 pixels, 12,345 bytes`."""
     return f"{image['name']}: {image['width']}×{image['height']} pixels, {image['size']:,} bytes"
 
 
 class UserEvent(TypedDict):
-    """The user's message; the model is sent `content`, then the text of the `review`.
+    """The user's message; the model is sent `content`, then the texts of the `review` and of `until`.
 
     With `ran` it is a command that the user ran: the model is sent a report of it, which `transcript`
     renders, and `content` is only the command after `! `. It is no turn: the model answers it with the next
@@ -67,7 +79,8 @@ class UserEvent(TypedDict):
     neither interrupted nor unanswered, and the message is what the model answers next.
 
     The first message of a conversation carries the `environment`: a block that describes where the model
-    works. `conversation` is the conversation's id, where events are printed. `sources` and
+    works. `hooks_context` is what hooks have for the model. `conversation` is the conversation's id, where
+    events are printed. `sources` and
     `possible_sources` are as in `ResultPayload`: those of a command that the user ran, and of tools in the
     system prompt.
     """
@@ -78,11 +91,13 @@ class UserEvent(TypedDict):
     ran: NotRequired[RanCommand]
     steered: NotRequired[bool]
     review: NotRequired[ReviewNote]
+    until: NotRequired[UntilTurn]
     environment: NotRequired[str]
     conversation: NotRequired[str]
     sources: NotRequired[list[str]]
     possible_sources: NotRequired[list[str]]
     images: NotRequired[list[Image]]
+    hooks_context: NotRequired[str]
 
 
 class ThinkEvent(TypedDict):
@@ -148,6 +163,60 @@ class Step(TypedDict):
     outcome: str
 
 
+HookState: TypeAlias = Literal["done", "failed", "blocked"]
+
+
+class HookChange(TypedDict):
+    """Lines that a hook added to and removed from a file, by its path in the project."""
+
+    path: str
+    added: int
+    removed: int
+
+
+class HookRun(TypedDict):
+    """A run of the hook `name` on an event (`on`), for `duration` seconds.
+
+    A `blocked` one refused what it ran on, or had something for the model. `outcome` says in a line how it
+    ended, if it was not done; `output` is the beginning of what it wrote.
+    """
+
+    name: str
+    on: str
+    state: HookState
+    outcome: str
+    output: str
+    duration: float
+    changes: list[HookChange]
+
+
+Author: TypeAlias = Literal["conversation", "subagent", "user", "command", "program"]
+
+
+class ChangedBy(TypedDict):
+    """A change of the file `path` by another than the conversation that has read it, at `at` (Unix seconds).
+
+    `title` is that of the other conversation, or of the sub-agent; that of a change by the user is empty
+    where they made it in this conversation. A `command` may have made it, and still runs; a `program` is the
+    user's editor, or any other outside of this one.
+    """
+
+    path: str
+    by: Author
+    title: str
+    at: float
+
+
+PlanState: TypeAlias = Literal["pending", "active", "done"]
+
+
+class PlannedStep(TypedDict):
+    """A step of the model's plan."""
+
+    text: str
+    state: PlanState
+
+
 class Diagnostic(TypedDict):
     """A problem that a language server finds in a file; `line` and `column` count from 1.
 
@@ -209,8 +278,10 @@ class ResultPayload(TypedDict):
     that nothing prevented the call from reading. Events of older versions have neither.
 
     `advice` is for a model that made a mistake in the syntax of `dialect`: how to write the call in it.
-    `note` is what else the engine has for the model. `diagnostics` are the problems that this edit, or an
-    earlier one whose check took longer, has added and fixed.
+    `note` is what else the engine has for the model, `hooks` are the hooks that ran for the call. `plan` is
+    the model's whole plan from this call on. `changed_by` are the changes of others that were in the files of
+    the call, unknown to the model. `diagnostics` are the problems that this edit, or an earlier one whose
+    check took longer, has added and fixed.
     """
 
     outcome: str
@@ -233,7 +304,10 @@ class ResultPayload(TypedDict):
     advice: NotRequired[str]
     dialect: NotRequired[str]
     note: NotRequired[str]
+    hooks: NotRequired[list[HookRun]]
+    changed_by: NotRequired[list[ChangedBy]]
     diagnostics: NotRequired[DiagnosticsChange]
+    plan: NotRequired[list[PlannedStep]]
 
 
 DECLINED = "You declined."
@@ -251,7 +325,10 @@ def outcome_shown(payload: ResultPayload) -> str:
     return f"You declined: {words}" if words else DECLINED
 
 
-ENGINE_RESULTS = frozenset({"execute", "connection", "turn"})
+BACKGROUND_NEWS = "background"
+"""The tool of a result that is news of background commands."""
+
+ENGINE_RESULTS = frozenset({"execute", "connection", "turn", BACKGROUND_NEWS})
 """Names, in place of a tool's, of the engine's results that answer no call."""
 
 

@@ -162,10 +162,11 @@ def render(events: Sequence[Event], writer: Writer, items: AnswerItems = NO_ITEM
 
 
 def user_message(event: UserEvent) -> str:
-    """Return the user's message as the model receives it: the environment, the text, then the note on the
-    review."""
-    review = event.get("review")
-    parts = [event.get("environment") or None, user_text(event), review["text"] if review else None]
+    """Return the user's message as the model receives it: the environment, the text, what hooks add, then the
+    notes on the review and on `/until`."""
+    review, until = event.get("review"), event.get("until")
+    parts = [event.get("environment") or None, user_text(event), event.get("hooks_context") or None]
+    parts += [review["text"] if review else None, until["text"] if until else None]
     return "\n\n".join(part for part in parts if part is not None)
 
 

@@ -18,6 +18,7 @@ from cogency_tui.protocol.events import (
     ErrorEvent,
     Event,
     Image,
+    PlannedStep,
     RespondEvent,
     ResultEvent,
     ThinkEvent,
@@ -146,6 +147,22 @@ def messages(connection: sqlite3.Connection, conversation_id: str, through: int)
         (to_column(conversation_id), through),
     )
     return [(seq, shown_text(event)) for seq, body in rows if (event := _asked(body)) is not None]
+
+
+def plan(connection: sqlite3.Connection, conversation_id: str, through: int) -> list[PlannedStep]:
+    """Return the model's plan in a conversation after the event numbered `through`; empty without one."""
+    rows = connection.execute(
+        "SELECT body FROM events WHERE conversation_id = ? AND type = 'result' AND seq <= ?"
+        " AND instr(body, '\"plan\":[') ORDER BY seq DESC",
+        (to_column(conversation_id), through),
+    )
+    with closing(rows):
+        for (body,) in rows:
+            with suppress(ValueError, RecursionError):
+                event = decode("result", body)
+                if event["type"] == "result" and "plan" in event["payload"]:
+                    return event["payload"]["plan"]
+    return []
 
 
 def first_message(connection: sqlite3.Connection, conversation_id: str) -> str:

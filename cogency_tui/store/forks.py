@@ -43,13 +43,16 @@ class Forks:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def fork(self, id: str, through: int | None = None) -> StoredConversation:
-        """Create a conversation with the events of this one up to the number `through`, by default all.
+    async def fork(
+        self, id: str, through: int | None = None, *, project: str | None = None
+    ) -> StoredConversation:
+        """Create a conversation with the events of this one up to the number `through`, by default all; in
+        another directory if `project` is given.
 
         Raises:
             UsageError: it has no event of that number.
         """
-        return await self._database.write(lambda connection: _fork(connection, id, through))
+        return await self._database.write(lambda connection: _fork(connection, id, through, project))
 
     async def tree(self, id: str) -> ForkTree:
         """Return the whole tree of a conversation, from the one that is no fork. It includes conversations
@@ -73,7 +76,9 @@ class Forks:
         return await self._database.read(work)
 
 
-def _fork(connection: sqlite3.Connection, id: str, through: int | None) -> StoredConversation:
+def _fork(
+    connection: sqlite3.Connection, id: str, through: int | None, project: str | None
+) -> StoredConversation:
     key = to_column(id)
     row = connection.execute(_ONE, (key,)).fetchone()
     if row is None:
@@ -87,8 +92,10 @@ def _fork(connection: sqlite3.Connection, id: str, through: int | None) -> Store
         )
     turns = f"SELECT count(*) FROM events WHERE conversation_id = ? AND seq <= ? AND {BEGINS_TURN}"
     now = time.time()
+    parent = conversation_of(row)
     fork = replace(
-        conversation_of(row),
+        parent,
+        project=parent.project if project is None else project,
         id=new_conversation_id(),
         created=now,
         updated=now,

@@ -1,7 +1,7 @@
 """A text of the user's with chips for its pasted parts and its images."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -14,6 +14,11 @@ def without_image_chips(text: str) -> str:
     """Return a text without the chips of images; one of nothing else stays as it is."""
     rest = _IMAGE_CHIP.sub("", text)
     return rest if rest.strip() else text
+
+
+def with_images(text: str, images: Sequence[Image]) -> "Written":
+    """Return a stored message as it was written: the chips in it are those of its images, in their order."""
+    return Written(text, own=False, images=dict(zip(_IMAGE_CHIP.findall(text), images, strict=False)))
 
 
 class Written(msgspec.Struct, frozen=True):

@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from cogency_tui.errors import UsageError
-from cogency_tui.protocol.events import Event, Measure
+from cogency_tui.protocol.events import Event, Measure, PlannedStep
 from cogency_tui.store import events, streaming_units, usage
 from cogency_tui.store.column_text import from_column, to_column
 from cogency_tui.store.database import Database
@@ -309,6 +309,10 @@ class Store:
         return await self.database.read(
             lambda connection: events.messages(connection, conversation_id, through)
         )
+
+    async def plan(self, conversation_id: str, through: int) -> list[PlannedStep]:
+        """Return the model's plan after the event numbered `through`; empty without one."""
+        return await self.database.read(lambda connection: events.plan(connection, conversation_id, through))
 
     async def append_draft(
         self, conversation_id: str, unit_id: str, type: streaming_units.Unit, text: str

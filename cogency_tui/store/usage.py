@@ -128,6 +128,25 @@ def since(connection: sqlite3.Connection, conversation_id: str, moment: float) -
     return connection.execute(sql, (to_column(conversation_id), moment)).fetchone()
 
 
+class Used(NamedTuple):
+    """Tokens sent and generated, USD as far as known, and the seconds of the cycles of the conversation
+    itself."""
+
+    tokens: int
+    dollars: float
+    seconds: float
+
+
+def between(connection: sqlite3.Connection, conversation_id: str, since: float, before: float) -> Used:
+    """Sum the usage of a conversation with its sub-agents between two times in Unix seconds."""
+    sql = (
+        "SELECT coalesce(sum(coalesce(input, 0) + coalesce(output, 0)), 0), total(cost),"
+        " total(iif(conversation_id = ?, duration, 0)) FROM usage WHERE timestamp >= ? AND timestamp < ?"
+    )
+    key = to_column(conversation_id)
+    return Used(*connection.execute(sql + _FAMILY, (key, since, before, key)).fetchone())
+
+
 _DAY = "date(u.timestamp, 'unixepoch', 'localtime')"
 _SCOPE = "(:project IS NULL OR c.project = :project) AND c.trashed IS NULL"
 _PERIOD = "{}.timestamp >= coalesce(:since, 0) AND {}.timestamp < coalesce(:before, 9e99)"

@@ -18,11 +18,12 @@ from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar, cast, ru
 import msgspec
 
 from cogency_tui.errors import ToolError, WorkspaceError
-from cogency_tui.protocol.events import DiagnosticsChange, Image, Step
+from cogency_tui.protocol.events import ChangedBy, DiagnosticsChange, Image, PlannedStep, Step
 from cogency_tui.protocol.taint_sources import Sources
 from cogency_tui.redaction import MARKER, KnownSecrets, RedactedStream, Redactor, holds_marker
 from cogency_tui.tools.journal_protocol import ALL, Consent, Found, Journal
 from cogency_tui.tools.loss import Loss
+from cogency_tui.tools.seen_files import SeenFiles
 from cogency_tui.tools.shell.git_remotes import Remotes
 from cogency_tui.workspace.diff import LineCounts
 from cogency_tui.workspace.paths import Location, Workspace
@@ -242,8 +243,8 @@ class Outcome:
     searched for secrets, so that nothing left in it is part of a private key. `put_back` are protected files
     whose changes were reverted, where the call failed for no other reason. `brief` is the line for the user
     of a failure whose `outcome` is worded for the model. `images` are for the model to see. `note` is what
-    others than the tool have for the model about the call, `diagnostics` what language servers say of the
-    edit.
+    others than the tool have for the model about the call. `plan` is the model's whole plan from now on;
+    `changed_by` and `diagnostics` are as in `ResultPayload`.
     """
 
     outcome: str
@@ -256,6 +257,8 @@ class Outcome:
     brief: str = ""
     images: Sequence[Image] = ()
     note: str = ""
+    changed_by: Sequence[ChangedBy] = ()
+    plan: Sequence[PlannedStep] | None = None
     diagnostics: DiagnosticsChange | None = None
 
     @property
@@ -293,8 +296,9 @@ class ToolContext:
     Set for each call: `report` shows output while the tool runs, `report_step` a call within it; `call_id`
     is the call that the tool runs for; `places` resolve the paths of the call.
 
-    `seen` maps each file that the agent has read or written to the fingerprint of its bytes at that time: a
-    write refuses a file that has changed since. `known` are the secrets that were found in files.
+    `seen` has the contents of files that the model knows: a write refuses a file that has changed since.
+    `cycle` identifies the request to the model that the call comes from. `known` are the secrets that were
+    found in files.
     `journal`, where there is one, records changes. `variables` are the text values of the call's `$names`,
     for a tool that takes them as its environment. `takes_value` states whether the outcome's `value` is
     used. `output_limit` is the number of characters of a result that the model is sent.
@@ -304,12 +308,15 @@ class ToolContext:
     files that a command of the call may make; `agreed` is the diff of the only changes of files that the user
     has agreed to, if they were asked. `remotes` are those of the project's repository, where the agent's
     commands may contact them. `add_image` stores an image of a result, by its content and name.
+    `is_of_skill` states whether a resolved path outside the project is a file of a skill of the user's own,
+    which is read unasked.
     """
 
     workspace: Workspace
     report: Callable[[str], None] = field(default=lambda _text: None)
     report_step: Callable[[Step], None] = field(default=lambda _step: None)
-    seen: dict[Path, bytes] = field(default_factory=dict[Path, bytes])
+    seen: SeenFiles = field(default_factory=SeenFiles)
+    cycle: object = None
     secrets: Mapping[str, str] = field(default_factory=dict[str, str])
     known: KnownSecrets = field(default_factory=KnownSecrets)
     call_id: str = ""
@@ -324,6 +331,7 @@ class ToolContext:
     agreed: str | None = None
     remotes: Remotes | None = None
     add_image: AddImage | None = None
+    is_of_skill: Callable[[Path], bool] = field(default=lambda _path: False)
 
     def locate(self, given: str) -> Location:
         """Resolve a path; in a planned call, to the location of the plan.
@@ -490,6 +498,8 @@ class BoundCall:
             outcome=redact.text(outcome.outcome),
             content=redact.value(outcome.content, whole=outcome.redacted),
             value=redact.value(outcome.value, whole=outcome.redacted),
+            note=redact.text(outcome.note),
+            plan=redact.value(outcome.plan),
         )
 
     def _refuse_markers(self, intent: Intent) -> None:

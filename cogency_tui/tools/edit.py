@@ -77,15 +77,16 @@ class Edit:
         return Touch(frozenset({context.workspace.locate(args.file).path}), writes=True)
 
     async def plan(self, args: EditArgs, context: ToolContext) -> Intent:
-        change = await in_thread(_edited, args, context)
+        change = await file_writes.explaining(in_thread(_edited, args, context), context, args.file)
         return file_writes.intent(f"Edit {change.location.relative}", [change], context.workspace)
 
     async def run(self, args: EditArgs, context: ToolContext) -> Outcome:
-        change = await in_thread(_edited, args, context)
-        notes = await file_writes.make(context, self.name, [change])
+        change = await file_writes.explaining(in_thread(_edited, args, context), context, args.file)
+        reports = await file_writes.reports_on(context, [change])
+        notes = await file_writes.make(context, self.name, [change], reports)
         shown = await in_thread(change.redacted_diff, context.secrets)
         content = "\n".join([*notes, shown])
-        return Outcome(str(change.counts), content, redacted=True)
+        return file_writes.with_reports(Outcome(str(change.counts), content, redacted=True), reports)
 
 
 class ReplaceArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -122,9 +123,11 @@ class Replace:
 
     async def run(self, args: ReplaceArgs, context: ToolContext) -> Outcome:
         made, count = await _replaced(args, context)
-        notes = await file_writes.make(context, self.name, made)
+        reports = await file_writes.reports_on(context, made)
+        notes = await file_writes.make(context, self.name, made, reports)
         report = await in_thread(_report, made, context.secrets)
-        return Outcome(_extent(made, count), "\n".join([*notes, report]), redacted=True)
+        outcome = Outcome(_extent(made, count), "\n".join([*notes, report]), redacted=True)
+        return file_writes.with_reports(outcome, reports)
 
 
 def _edited(args: EditArgs, context: ToolContext) -> file_writes.Change:

@@ -4,15 +4,18 @@ Invariant: tools write nowhere else. Nothing is written unless everything can be
 since the change was prepared is overwritten.
 """
 
-import hashlib
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import AsyncGenerator, Awaitable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from typing import TypeVar
 
 from cogency_tui.errors import ToolError, WorkspaceError
 from cogency_tui.redaction import MARKER, Redactor, markers_in
-from cogency_tui.tools.base import Intent, ToolContext
+from cogency_tui.tools.base import Intent, Outcome, ToolContext
+from cogency_tui.tools.changes_by_others import Report, report_of
+from cogency_tui.tools.seen_files import Seen, fingerprint
 from cogency_tui.tools.worker_threads import in_thread
 from cogency_tui.workspace import diff
 from cogency_tui.workspace.diff import LineCounts
@@ -26,6 +29,9 @@ LONGEST = 32 << 20
 _BACKSPACE = (
     r"[{} now has a backspace character: in a JSON string \b is one. For a backslash and a b, write \\b.]"
 )
+
+
+_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +56,6 @@ class Change:
         if self.texts is None or all(redact(text) == text for text in self.texts):
             return self.diff
         return diff.unified(*self.texts, self.location.relative, redact)
-
-
-def fingerprint(data: bytes) -> bytes:
-    """Hash a file's bytes, to detect later changes."""
-    return hashlib.sha256(data).digest()
 
 
 def load(workspace: Workspace, location: Location) -> bytes | None:
@@ -111,8 +112,93 @@ def intent(summary: str, changes: Sequence[Change], workspace: Workspace) -> Int
     )
 
 
-async def make(context: ToolContext, tool: str, changes: Sequence[Change]) -> Sequence[str]:
-    """Write all changes, or none; record them, and update the fingerprints of what the agent has seen.
+async def refuse_unknown(context: ToolContext, one: Change) -> None:
+    """Refuse to replace a content that the model does not know.
+
+    Raises:
+        ToolError: it was changed since the model read it.
+    """
+    location, before = one.location, one.before or b""
+    if one.before is None or context.seen.knows(location.path, fingerprint(before), context.cycle):
+        return
+    report = await report_of(context, location, before)
+    if report is not None:
+        context.seen.report(location.path, fingerprint(before), context.cycle, whole=bool(report.lines))
+        again = "Read it again first."
+        if report.lines:
+            again = f"These lines changed:\n{report.lines}Repeat the call with them in content, or use edit."
+        raise ToolError(report.sentence, again, brief=report.brief)
+    if context.seen.get(location.path, context.cycle) is not None:
+        raise ToolError(f"{location.relative} has changed since it was read.", "Read it again first.")
+
+
+async def explaining(
+    work: Awaitable[_Result], context: ToolContext, *files: str, prepared: Sequence[Change] = ()
+) -> _Result:
+    """Await `work`; if it fails, add to its error what others have changed in these files since the model
+    knew them, and in those of `prepared` changes since these were.
+
+    Raises:
+        ToolError: that of `work`.
+    """
+    try:
+        return await work
+    except ToolError as error:
+        reports = [report async for report in _reports(context, files, prepared)]
+        error.hint = "\n".join(filter(None, (error.hint, *(each.text.rstrip("\n") for each in reports))))
+        error.brief = " ".join((error.brief, *(each.brief for each in reports)))
+        raise
+
+
+async def _reports(
+    context: ToolContext, files: Iterable[str], prepared: Iterable[Change]
+) -> AsyncGenerator[Report]:
+    since: list[tuple[Location, Seen | None]] = []
+    for name in files:
+        with suppress(WorkspaceError):
+            since.append((await in_thread(context.locate, name), None))
+    since += [(one.location, Seen(fingerprint(one.before or b""), time.time())) for one in prepared]
+    for location, seen in since:
+        with suppress(WorkspaceError):
+            content = await in_thread(load, context.workspace, location)
+            report = await report_of(context, location, content, seen)
+            if report is not None:
+                digest = fingerprint(content or b"")
+                context.seen.report(location.path, digest, context.cycle, whole=bool(report.lines))
+                yield report
+
+
+async def reports_on(context: ToolContext, changes: Iterable[Change]) -> Sequence[Report]:
+    """Report what others have changed, since the model knew the files, in those that are about to change."""
+    changes = [*changes]
+    found: list[Report] = []
+    for one in changes:
+        # Of many files, only those that the model has read: the others it does not know anyway.
+        known = context.seen.get(one.location.path, context.cycle)
+        if one.before is not None and (len(changes) == 1 or known is not None):
+            report = await report_of(context, one.location, one.before)
+            found += [report] if report is not None else []
+    return found
+
+
+def with_reports(outcome: Outcome, reports: Sequence[Report]) -> Outcome:
+    """Add the changes by others, which those of the call have left as they are."""
+    rest = "Your change leaves theirs as it is"
+    notes = [
+        f"{report.sentence} {rest}:\n{report.lines}".rstrip("\n")
+        if report.lines
+        else f"{report.sentence} {rest}. Read the file again before you replace it."
+        for report in reports
+    ]
+    changed_by = [change for report in reports for change in report.changes]
+    return replace(outcome, note="\n".join((*filter(None, [outcome.note]), *notes)), changed_by=changed_by)
+
+
+async def make(
+    context: ToolContext, tool: str, changes: Sequence[Change], reports: Sequence[Report] = ()
+) -> Sequence[str]:
+    """Write all changes, or none; record them, and update what the model knows of the files. `reports` are
+    those that it gets with the result.
 
     Returns a line for each change that was written and could not be recorded, or that adds backspace
     characters.
@@ -122,16 +208,25 @@ async def make(context: ToolContext, tool: str, changes: Sequence[Change]) -> Se
     """
     if context.agreed not in (None, _detail(changes)):
         raise _has_changed(changes[0])
-    notes: Sequence[str] = ()
+    notes = await explaining(_write(context, tool, changes), context, prepared=changes)
+    reported = {report.location.path: report for report in reports}
+    for one in changes:
+        path, after = one.location.path, fingerprint(one.after)
+        if report := reported.get(path):
+            context.seen.report(path, after, context.cycle, whole=bool(report.lines))
+        else:
+            before = None if one.before is None else fingerprint(one.before)
+            context.seen.wrote(path, before, after, context.cycle)
+    return [*notes, *(_BACKSPACE.format(one.location.relative) for one in changes if _adds_backspaces(one))]
+
+
+async def _write(context: ToolContext, tool: str, changes: Sequence[Change]) -> Sequence[str]:
     if context.journal is None:
         await in_thread(apply, context.workspace, changes)
-    else:
-        async with context.journal.writing(context.call_id, tool, changes) as recorded:
-            await in_thread(apply, context.workspace, changes)
-        notes = recorded.notes
-    for one in changes:
-        context.seen[one.location.path] = fingerprint(one.after)
-    return [*notes, *(_BACKSPACE.format(one.location.relative) for one in changes if _adds_backspaces(one))]
+        return ()
+    async with context.journal.writing(context.call_id, tool, changes) as recorded:
+        await in_thread(apply, context.workspace, changes)
+    return recorded.notes
 
 
 def _adds_backspaces(one: Change) -> bool:

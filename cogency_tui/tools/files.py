@@ -24,7 +24,9 @@ from cogency_tui.tools.base import (
     ToolKind,
     Touch,
 )
+from cogency_tui.tools.changes_by_others import report_of
 from cogency_tui.tools.directory_tree import DEPTH, TreeText, render
+from cogency_tui.tools.seen_files import fingerprint
 from cogency_tui.tools.shell.files_outside_project import is_own_temporary, is_public
 from cogency_tui.tools.worker_threads import in_thread
 from cogency_tui.workspace import diff
@@ -104,11 +106,16 @@ class Read:
         location = await in_thread(context.locate, args.file)
         data = await in_thread(context.workspace.read_bytes, location, file_writes.LONGEST)
         if is_image(data, location.relative):
-            outcome = await _image_outcome(data, location.relative, context)
+            outcome = await image_outcome(data, location.relative, context)
         else:
             outcome = await in_thread(_read, data, args, location, context)
-        context.seen[location.path] = file_writes.fingerprint(data)
-        return outcome
+        report = None
+        if context.seen.get(location.path, context.cycle) is not None:
+            report = await report_of(context, location, data)
+        context.seen.read(location.path, fingerprint(data))
+        if report is None:
+            return outcome
+        return replace(outcome, note=report.sentence, changed_by=report.changes)
 
 
 class WriteArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -136,12 +143,12 @@ class Write:
         return Touch(frozenset({context.workspace.locate(args.file).path}), writes=True)
 
     async def plan(self, args: WriteArgs, context: ToolContext) -> Intent:
-        change = await in_thread(_written, args, context)
+        change = await _prepared(args, context)
         verb = "Create" if change.before is None else "Replace"
         return file_writes.intent(f"{verb} {change.location.relative}", [change], context.workspace)
 
     async def run(self, args: WriteArgs, context: ToolContext) -> Outcome:
-        change = await in_thread(_written, args, context)
+        change = await _prepared(args, context)
         notes = await file_writes.make(context, self.name, [change])
         lines = len(lines_of(args.content.replace("\r\n", "\n")))
         verb = "created" if change.before is None else "replaced"
@@ -214,18 +221,19 @@ def read_intent(path: str, verb: str, context: ToolContext) -> Intent:
     _refuse_misplaced(path, location, context)
     guard = unusual(str(location.path))
     public = is_public(location.path, "ls" if verb == "List" else "")
-    temporary = not location.inside and is_own_temporary(location.path, context.workspace.root)
+    own = not location.inside and context.is_of_skill(location.path)
+    temporary = not location.inside and not own and is_own_temporary(location.path, context.workspace.root)
     return Intent(
         "read",
         f"{verb} {location.relative}",
         paths=(location.path,),
-        outside="" if location.inside or public or temporary else location.relative,
+        outside="" if location.inside or public or temporary or own else location.relative,
         could_bring=location.relative if temporary else "",
         protected=f"{location.relative}: {guard}" if guard else "",
     )
 
 
-async def _image_outcome(data: bytes, name: str, context: ToolContext) -> Outcome:
+async def image_outcome(data: bytes, name: str, context: ToolContext) -> Outcome:
     """Return an image for the model to see.
 
     Raises:
@@ -312,6 +320,12 @@ def _notes(text: Text, first: int, last: int, total: int, cut: tuple[int, int]) 
     return notes
 
 
+async def _prepared(args: WriteArgs, context: ToolContext) -> file_writes.Change:
+    change = await in_thread(_written, args, context)
+    await file_writes.refuse_unknown(context, change)
+    return change
+
+
 def _written(args: WriteArgs, context: ToolContext) -> file_writes.Change:
     location = context.locate(args.file)
     name = location.relative
@@ -324,8 +338,6 @@ def _written(args: WriteArgs, context: ToolContext) -> file_writes.Change:
             f"{name} already exists ({len(before):,} bytes).",
             "Change part of it with edit, or replace all of it with overwrite=true.",
         )
-    if context.seen.get(location.path, file_writes.fingerprint(before)) != file_writes.fingerprint(before):
-        raise ToolError(f"{name} has changed since it was read.", "Read it again first.")
     try:
         old = decode(before, name)
     except WorkspaceError:

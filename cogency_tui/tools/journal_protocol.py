@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from cogency_tui.protocol.events import ChangedBy
 from cogency_tui.store.edit_records import Version
+from cogency_tui.tools.seen_files import Seen
 from cogency_tui.tools.shell.checkout_commands import Bringing
 from cogency_tui.tools.shell.moved_sole_copies import MovedFiles
 
@@ -97,6 +99,16 @@ class Recorded(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class ByOthers:
+    """What others than a conversation have changed in a file since it knew the content: who, the earliest
+    first. `verb` is what became of the file, `before` the content that was known, if it is stored."""
+
+    changes: Sequence[ChangedBy] = ()
+    verb: str = "changed"
+    before: bytes | None = None
+
+
 class Journal(Protocol):
     """The record of what one conversation's calls change, with the previous contents."""
 
@@ -123,6 +135,15 @@ class Journal(Protocol):
 
         Raises:
             JournalError: its changes cannot be recorded; the block does not begin.
+        """
+        ...
+
+    async def changed_by_others(self, path: Path, seen: Seen | None, now: bytes | None) -> ByOthers:
+        """Find who has changed the file at a resolved path, whose content is `now` (None if it is gone),
+        since the conversation has `seen` it; without that, since its own last change of it.
+
+        Raises:
+            StoreError: the store cannot be read.
         """
         ...
 

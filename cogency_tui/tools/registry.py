@@ -32,10 +32,12 @@ from cogency_tui.tools.base import (
 from cogency_tui.tools.edit import Edit, Replace
 from cogency_tui.tools.files import List, Read, Write
 from cogency_tui.tools.find import Find
+from cogency_tui.tools.plan import Plan
 from cogency_tui.tools.shell.background import Background
 from cogency_tui.tools.shell.processes_tool import Processes
 from cogency_tui.tools.shell.sandbox import Sandbox
 from cogency_tui.tools.shell.shell_tool import Shell
+from cogency_tui.tools.skill import SkillTool
 from cogency_tui.tools.spec_names import spec_names
 from cogency_tui.tools.web.fetch import Fetch
 from cogency_tui.tools.web.search import Search, installed, missing
@@ -58,9 +60,7 @@ _ELSEWHERE = {
     "python": ("shell", "python is shell here: python3 -c, or a script."),
     "execute_python": ("shell", "execute_python is shell here: python3 -c, or a script."),
     "code_interpreter": ("shell", "code_interpreter is shell here: python3 -c, or a script."),
-    "todo_write": ("", "No task list is needed: continue with the first task."),
-    "todo_read": ("", "There is no task list here: continue."),
-    "update_plan": ("", "No task list is needed: continue with the first task."),
+    "todo_read": ("plan", "The task list is what you last wrote with plan."),
     "exit_plan_mode": ("", "Give the plan as your answer."),
     "ask_user_question": ("", "Ask in your answer, and end the turn with it."),
     "ask_followup_question": ("", "Ask in your answer, and end the turn with it."),
@@ -198,9 +198,10 @@ def default_tools(background: Background | None = None, sandbox: Sandbox | None 
     tools.append(Shell(background=background, sandbox=sandbox))
     if background is not None:
         tools.append(Processes(background))
-    return [*tools, Fetch(), *([Search()] if installed() else [])]
+    return [*tools, Fetch(), *([Search()] if installed() else []), Plan()]
 
 
+@cache
 def own_tool(called: str) -> str:
     """Return our tool's name for another agent's; any other name unchanged."""
     if called in _OWN:
@@ -231,7 +232,7 @@ def tally_of(called: str) -> Tally | None:
     return None if tool is None else tool.tally
 
 
-OWN_TOOLS = (Read, Write, Edit, List, Find, Replace, Shell, Processes, Fetch, Search)
+OWN_TOOLS = (Read, Write, Edit, List, Find, Replace, Shell, Processes, Fetch, Search, Plan, SkillTool)
 _OWN: Mapping[str, tuple[type[msgspec.Struct], Aliases]] = {
     tool.name: (tool.args, tool.aliases) for tool in OWN_TOOLS
 }

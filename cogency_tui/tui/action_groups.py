@@ -10,7 +10,7 @@ from textual.screen import Screen
 from cogency_tui.tui.commands import COMMANDS
 from cogency_tui.tui.kit.typed_app import app_of
 
-GROUPS = ("Conversation", "Review", "Model", "View", "Project", "Help", "Custom")
+GROUPS = ("Conversation", "Review", "Model", "View", "Project", "Help", "Custom", "Skills")
 """The groups of what works everywhere."""
 
 _GROUP_OF = {each.handler: each.group for each in COMMANDS} | {

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import cached_property, partial
 from time import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 from textual.message import Message
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from cogency_tui.agent.agent import Agent
     from cogency_tui.agent.event_queue import EventQueue
     from cogency_tui.agent.permissions.gate import Answer, Question
+    from cogency_tui.agent.until import Until
     from cogency_tui.protocol.events import CompactionFigures, Event, Measure
     from cogency_tui.tui.event_pacer import EventPacer
     from cogency_tui.tui.transcript.units import Transcript
@@ -119,6 +120,10 @@ class Bridge:
         self._screen = screen
         self._turns_shown = turns_shown
         self._compaction: asyncio.Task[CompactionFigures] | None = None
+        self.until: Until | None = None
+        """The work until a command of the user's succeeds."""
+        self._written: Written | None = None
+        """The last message that no user has written."""
         self._notice = ""
         self._read: list[Written] = []
         """The queued messages whose mentioned images are read."""
@@ -156,6 +161,20 @@ class Bridge:
         self._start(None)
         self._screen.post_message(self.TurnChanged())
 
+    def work_until(self, until: "Until", message: Written | None) -> None:
+        """Work until a command succeeds: with `message` first, if there is one. A turn that runs is the first
+        one; a message then waits as others do."""
+        self.until = until
+        if self.working:
+            until.attach(in_turn=self.queue.in_turn)
+            if message is not None:
+                self.queue.add(message)
+        elif message is not None:
+            self._start(message)
+        else:
+            self._start_check()
+        self._screen.post_message(self.TurnChanged())
+
     def compact(self, conversation_id: str) -> None:
         """Summarize this conversation; requires that no work is running."""
         self.started = time()
@@ -167,6 +186,8 @@ class Bridge:
         """Stop the running work; return the queued messages, which are not sent."""
         unsent = self.queue.clear()
         self._steered = False
+        if self.until is not None:
+            self.until.stop()
         if self._compaction is not None:
             self._compaction.cancel()
         elif self.conversation_id is not None:
@@ -227,6 +248,12 @@ class Bridge:
             self._notice = await self.agent.resume_choices(conversation_id)
         self.conversation_id = conversation_id
         is_new_fork = known is not None and known.forked_after is not None
+        if command := transcript.until:
+            from cogency_tui.protocol.events import notice_event
+            from cogency_tui.safe_text import one_line
+
+            unfinished = f"`{one_line(command)}` has not succeeded. /until {one_line(command)} goes on."
+            transcript.feed([notice_event(unfinished, time())])
         marks = await self.agent.recall.open_elsewhere()
         is_elsewhere = any(mark.conversation == conversation_id for mark in marks)
         self.retryable = transcript.report_unfinished(is_new_fork=is_new_fork, is_elsewhere=is_elsewhere)
@@ -265,6 +292,8 @@ class Bridge:
 
     def _deliver(self, events: "list[Event]") -> None:
         for event in events:
+            if event["type"] == "metric" and self.until is not None:
+                self.until.spent += event["step"].get("cost", 0.0)
             if event["type"] != "end":
                 self._failed = event["type"] == "error" and not event["payload"].get("notice")
         self._screen.post_message(self.Arrived(events))
@@ -274,6 +303,12 @@ class Bridge:
         self._steered = self._failed = False
         self.queue.in_turn = message is None or not is_own_command(message.full)
         self._screen.run_worker(partial(self._turn, message, queued=queued), group="turn")
+
+    def _start_check(self, *, queued: bool = False) -> None:
+        """Run the command of `until`."""
+        self.started = time()
+        self._steered = self._failed = self.queue.in_turn = False
+        self._screen.run_worker(partial(self._turn, None, queued=queued, checks=True), group="turn")
 
     def _titled(self, conversation_id: str, title: str) -> None:
         # The app may be closing.
@@ -320,7 +355,7 @@ class Bridge:
             self._read.append(attached)
             self.queue.exchange(message, attached)
 
-    async def _turn(self, message: Written | None, *, queued: bool) -> None:
+    async def _turn(self, message: Written | None, *, queued: bool, checks: bool = False) -> None:
         before = self.conversation_id
         if self.conversation_id is None:
             from cogency_tui.store.store import new_conversation_id
@@ -331,14 +366,19 @@ class Bridge:
         queue = self._pacer.renew()
         try:
             # The turn before a queued message may not be on the screen yet.
-            if not queued and await self._catch_up(before) and message is None:
+            if not queued and await self._catch_up(before) and message is None and not checks:
                 return
-            self.retryable = message is None or not is_own_command(message.full)
-            await self._run(message, self.conversation_id, queue)
+            self.retryable = not checks and (message is None or not is_own_command(message.full))
+            if checks and self.until is not None:
+                await self.agent.run_check(self.until, queue, conversation_id=self.conversation_id)
+            else:
+                await self._run(message, self.conversation_id, queue)
         except CogencyError as exc:
             unsent = not queue.begun
             queue.put(error_event(_advised(exc), time()))
-            if unsent and message is not None:
+            if self.until is not None:
+                self.until.fail(exc)
+            if unsent and message is not None and message != self._written:
                 self.retryable = False
                 # A conversation of which nothing is stored was never begun.
                 self.conversation_id = before
@@ -361,8 +401,9 @@ class Bridge:
         return bool(added)
 
     async def _run(self, message: Written | None, id: str, queue: "EventQueue") -> None:
+        until: dict[str, Any] = {} if self.until is None else {"until": self.until}
         if message is None:
-            await self.agent.retry_turn(queue, conversation_id=id, message_waits=self._message_waits)
+            await self.agent.retry_turn(queue, conversation_id=id, message_waits=self._message_waits, **until)
             return
         from cogency_tui.agent.image_mentions import image_mentions
 
@@ -386,6 +427,7 @@ class Bridge:
                     if mention in message.images
                 ],
                 message_waits=self._message_waits,
+                **until,
             )
 
     def _message_waits(self) -> bool:
@@ -415,7 +457,7 @@ class Bridge:
 
     def _finish(self) -> None:
         """Mark the work as finished, and continue with the queue."""
-        self._pacer.flush()
+        self._report_until()
         self.started, self.queue.in_turn = None, False
         waited = bool(self.queue)
         if self._failed and waited and not self._stopped:
@@ -425,6 +467,18 @@ class Bridge:
         if waited:
             self._screen.post_message(self.QueueChanged())
         self._screen.post_message(self.TurnChanged())
+
+    def _report_until(self) -> None:
+        """Show the last events, and what held if all work until a command succeeds has ended."""
+        self._pacer.flush()
+        if self.until is not None and self._failed and not self.until.is_over:
+            # A turn that began before.
+            self.until.stop("the turn failed")
+        if self.until is not None and (report := self.until.take_report()):
+            self.until, failed = None, self._failed
+            self._pacer.queue.put(report)
+            self._pacer.flush()
+            self._failed = failed
 
     def _return(self, messages: list[Written]) -> None:
         self._stopped = True
@@ -437,6 +491,11 @@ class Bridge:
             self._start(None, queued=True)
         elif message := self.queue.take():
             self._start(message, queued=True)
+        elif self.until is not None and self.until.due == "check":
+            self._start_check(queued=True)
+        elif self.until is not None:
+            self._written = Written(self.until.message, own=False)
+            self._start(self._written, queued=True)
 
     @property
     def allows_edits(self) -> bool:

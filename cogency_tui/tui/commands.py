@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 PROFILE_CHOICES = ("show", "on", "off", "clear")
 COST_CHOICES = ("why",)
+USAGE_CHOICES = ("model", "tool", "file", "project", "week")
 
 
 CUSTOM = "custom"
@@ -29,7 +30,7 @@ _NAMED = re.compile(r"/[A-Za-z][A-Za-z0-9-]*")
 class SlashCommand(msgspec.Struct, frozen=True):
     """A command: `handler` names the handler that receives the argument, which is one of `choices`, or any
     text where `takes` describes it. `group` is one of `GROUPS` in `tui/action_groups.py`. Its `aliases` work
-    where it is typed, and are in no list."""
+    where it is typed, and are in no list. With `lines` what follows may have more than one."""
 
     name: str
     summary: str
@@ -38,6 +39,7 @@ class SlashCommand(msgspec.Struct, frozen=True):
     takes: str = ""
     group: str = "Conversation"
     aliases: tuple[str, ...] = ()
+    lines: bool = False
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -84,21 +86,28 @@ COMMANDS = (
         "trust",
         group="Project",
     ),
+    SlashCommand("skills", "Skills: which are in use, and why others are not", "skills", group="Project"),
     SlashCommand("lsp", "Language servers: errors after edits", "lsp", group="Project"),
     SlashCommand("mcp", "MCP server status and restart", "mcp", takes="[NAME]", group="Project"),
     SlashCommand("review", "Review every edit, hunk by hunk", "review", group="Review"),
     SlashCommand("undo", "Revert the changes of the last turn", "undo", group="Review"),
     SlashCommand("redo", "Redo what /undo reverted", "redo", group="Review"),
     SlashCommand("turns", "List the turns, and go to one", "turns"),
+    SlashCommand("todos", "Go to the agent's plan", "show_plan"),
     SlashCommand("rewind", "Rewind to one of your messages", "rewind"),
     SlashCommand("timeline", "Browse the conversation event by event", "timeline"),
     SlashCommand("agents", "Sub-agents: prompt, cost, files", "agents"),
     SlashCommand("retry", "Retry the last turn", "retry"),
+    SlashCommand("rerun", "Run a turn again with another model, and compare", "rerun", takes="[TURN]"),
+    SlashCommand("until", "Work until a shell command succeeds", "until", takes="[CMD, or off]", lines=True),
     SlashCommand("fork", "Fork this conversation", "fork"),
     SlashCommand("context", "Context usage", "show_context"),
     SlashCommand("compact", "Summarize the conversation", "compact"),
     SlashCommand("status", "Tokens, cost, speed and current settings", "show_status"),
     SlashCommand("cost", "Tokens and cost of this conversation", "show_costs", lambda: COST_CHOICES),
+    SlashCommand(
+        "usage", "Tokens, cost and success by model, tool, file or week", "show_usage", lambda: USAGE_CHOICES
+    ),
     SlashCommand(
         "profile", "What the agent remembers about you", "profile", lambda: PROFILE_CHOICES, group="Project"
     ),
@@ -118,7 +127,7 @@ def with_custom(custom: "Iterable[CustomCommand]") -> tuple[SlashCommand, ...]:
     return (
         *COMMANDS,
         *(
-            SlashCommand(each.name, _summary(each), CUSTOM, takes=each.takes, group="Custom")
+            SlashCommand(each.name, _summary(each), CUSTOM, takes=each.takes, group=each.group)
             for each in others
         ),
     )
@@ -134,8 +143,8 @@ def parse_command(text: str, commands: Sequence[SlashCommand] = COMMANDS) -> tup
     Raises:
         UsageError: no command has that name, or it does not accept that argument.
     """
-    name, _space, argument = text.removeprefix("/").partition(" ")
-    argument = argument.strip()
+    name, *rest = text.removeprefix("/").split(maxsplit=1) or [""]
+    argument = "".join(rest).strip()
     command = next((command for command in commands if name in command.names), None)
     if command is None:
         raise UsageError(f"Unknown command /{name}.", _suggest(name, commands))
@@ -156,9 +165,12 @@ def _suggest(name: str, commands: Sequence[SlashCommand]) -> str:
 
 
 def is_command(text: str) -> bool:
-    """Return whether a message is a command: one line, a slash and a word, not a path (`/etc/hosts is`)."""
+    """Return whether a message is a command: a slash and a word, not a path (`/etc/hosts is`), and one line
+    unless the command takes more."""
     first = text.split(maxsplit=1)[0] if text else ""
-    return bool(_NAMED.fullmatch(first)) and "\n" not in text
+    if not _NAMED.fullmatch(first):
+        return False
+    return "\n" not in text or any(each.lines for each in COMMANDS if first[1:] in each.names)
 
 
 def takes_images(text: str) -> bool:

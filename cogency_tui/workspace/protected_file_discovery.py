@@ -79,8 +79,8 @@ _PYTHON_STARTS = ("usercustomize.py", "sitecustomize.py", ".pth")
 """Suffixes of files in the user's own Python packages that each start of Python runs."""
 
 _OWN = ("permissions.toml", "trusted.toml", "models.toml", "AGENTS.md")
-_OWN_FOLDERS = ("commands", "agents", "workflows", "themes")
-"""Directories of this program's configuration, beside the user's configuration file."""
+_OWN_FOLDERS = {"commands": 1, "agents": 1, "workflows": 1, "themes": 1, "skills": 4}
+"""Directories of this program's configuration, beside the user's configuration file, each with its levels."""
 
 _BESIDE_ENVRC = ("flake.nix", "shell.nix", "default.nix", "devenv.nix", "devbox.json")
 """Files that direnv evaluates with an `.envrc` beside them."""
@@ -412,8 +412,8 @@ def _own_configuration(listing: Listing) -> Iterator[Path]:
     for place in (path, *map(path.with_name, _OWN)):
         if os.path.lexists(place):
             yield place
-    for folder in _OWN_FOLDERS:
-        yield from listing.files(Path(os.path.realpath(path.with_name(folder))), 1)
+    for folder, levels in _OWN_FOLDERS.items():
+        yield from listing.files(Path(os.path.realpath(path.with_name(folder))), levels)
 
 
 @lru_cache(maxsize=1024)

@@ -17,6 +17,7 @@ from cogency_tui.acp.updates import Changes, Updates
 from cogency_tui.agent.agent import Agent
 from tests.peers.scripted import ScriptedProvider
 from tests.pictures import picture
+from tests.tui.scripted import plan
 
 
 def link(uri: str) -> ResourceContentBlock:
@@ -145,3 +146,16 @@ def test_without_an_editor_it_says_so(tmp_path: Path) -> None:
         assert done.returncode == 2
         assert "Configure the editor to start" in done.stderr
         assert "Traceback" not in done.stderr
+
+
+def test_an_update_of_the_plan_is_one_for_the_editor(tmp_path: Path) -> None:
+    events = [*plan("p", "✓ Read", "▸ Write \ud800", "○ Test"), *plan("q", "✓ Read")]
+    updates = [*Updates(tmp_path).replay(events)]
+    sent = [json.loads(each.model_dump_json(by_alias=True, exclude_none=True)) for each in updates]
+    first, second = [each["entries"] for each in sent if each["sessionUpdate"] == "plan"]
+    assert first == [
+        {"content": "Read", "priority": "medium", "status": "completed"},
+        {"content": "Write ?", "priority": "medium", "status": "in_progress"},
+        {"content": "Test", "priority": "medium", "status": "pending"},
+    ]
+    assert second == first[:1]

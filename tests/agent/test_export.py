@@ -14,6 +14,7 @@ from cogency_tui.errors import ConfigError
 from cogency_tui.protocol.events import Event, Image
 from cogency_tui.redaction import MARKER
 from cogency_tui.store.store import StoredConversation
+from tests.tui.scripted import plan
 
 HOSTILE = '</style><script>fetch("{url}/s")</script><img src="{url}/i" onerror=alert(1)>\x1b]0;t\x07 `` ``` x'
 KNOWN = StoredConversation("id", "/p", HOSTILE, "xml", "o", "m", 1.0, 2.0, 1, 1200, 0.5, None)
@@ -53,6 +54,15 @@ def test_nothing_foreign_is_markup_in_a_page() -> None:
         assert f"color-scheme:{scheme}" in as_page(KNOWN, [], theme)
     with pytest.raises(ConfigError, match="Unknown theme"):
         as_page(KNOWN, [], "../night")
+
+
+def test_a_plan_is_a_task_list() -> None:
+    events = plan("p", "✓ Read *it*", "▸ Write <b>", "○ Test")
+    summary = "<details><summary>✓ plan 1/3: Write &lt;b&gt;</summary>\n\n"
+    tasks = "- [x] Read \\*it\\*\n- [ ] **Write \\<b\\>**\n- [ ] Test\n\n</details>"
+    assert summary + tasks in as_markdown(KNOWN, events)
+    page = as_page(KNOWN, events, "night")
+    assert "<li>✓ Read *it*</li><li>▸ Write &lt;b&gt;</li><li>○ Test</li>" in page
 
 
 def test_images_are_named_and_not_embedded() -> None:

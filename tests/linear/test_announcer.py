@@ -2,7 +2,19 @@
 
 from cogency_tui.linear.announcer import Announcer, spoken
 from cogency_tui.protocol.events import Event, Image, RanCommand
-from tests.tui.scripted import call, end, error, interrupt, notice, output, respond, result, started, think
+from tests.tui.scripted import (
+    call,
+    end,
+    error,
+    interrupt,
+    notice,
+    output,
+    plan,
+    respond,
+    result,
+    started,
+    think,
+)
 
 
 def lines(*events: Event) -> list[str]:
@@ -19,6 +31,14 @@ def test_a_call_is_said_when_it_starts_and_when_it_is_done() -> None:
         result("c", "read", "Read 20 lines", duration=0.012),
     )
     assert said == ["Tool read started: src/app.py", "Tool read done in 12 ms: Read 20 lines"]
+
+
+def test_an_update_of_the_plan_is_its_progress_and_its_current_step() -> None:
+    first, second = plan("p", "✓ Read", "▸ Write\nit"), plan("q", "✓ Read", "✓ Write it")
+    said = lines(first[0], started("p", "plan"), first[1], second[0], started("q", "plan"), second[1])
+    assert said == ["Plan 1/2: Write it", "Plan 2/2"]
+    failed = result("r", "plan", "plan: wrong", error=True, duration=0.001)
+    assert lines(started("r", "plan"), failed) == ["Tool plan failed after 1 ms: plan: wrong"]
 
 
 def test_a_call_that_fails_or_never_ran_says_so() -> None:

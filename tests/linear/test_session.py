@@ -231,6 +231,35 @@ def test_in_a_terminal_a_command_of_the_user_runs(project: Path, tmp_path: Path)
     assert event["content"] == "! echo $((6 * 7)); exit 3"
 
 
+@pytest.mark.exhaustive
+@pytest.mark.pty
+def test_in_a_terminal_work_goes_on_until_a_command_succeeds(project: Path, tmp_path: Path) -> None:
+    arguments = ("--linear", "--permissions", "auto")
+    check = "cat greet.py; grep -q goodbye greet.py"
+    with Terminal(*arguments, cwd=project, data=tmp_path / "data") as terminal:
+        terminal.wait_for("/help lists the commands")
+        terminal.send(f"/until --max-turns 3 {check}\n")
+        terminal.wait_for("succeeds: turn 1 of 3.")
+        terminal.send("replace 'hello' with 'goodbye' in greet.py\n")
+        terminal.wait_for("succeeded after ")
+        assert "\nCommand cat greet.py" in terminal.text
+        terminal.send("/until sleep 60\n")
+        terminal.wait_for("Command sleep 60 started")
+        press_ctrl_c(terminal)
+        terminal.wait_for("Note: Stopped after 0 turns: interrupted. `sleep 60` has not succeeded.")
+        terminal.send("/until\n")
+        terminal.wait_for("/until needs a command.")
+        terminal.send(CTRL_D)
+        assert terminal.process.wait(20) == 0
+    assert (project / "greet.py").read_text() == 'print("goodbye")\n'
+
+
+def test_work_until_a_piped_command_succeeds_does_not_begin(project: Path) -> None:
+    said = piped(project, "/until touch ran\n").stdout
+    assert "Error: /until runs a command only where you type it." in said
+    assert not (project / "ran").exists()
+
+
 def test_a_piped_command_of_the_user_does_not_run(project: Path) -> None:
     said = piped(project, "!touch ran\n").stdout
     assert "Error: A ! command runs only where you type it. Next step: Run it in your shell instead." in said

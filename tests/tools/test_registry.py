@@ -92,7 +92,7 @@ def test_long_wrong_value_is_cut(bench: Bench, value: Any) -> None:
 def test_unknown_tool_is_told_with_the_nearest_and_all(bench: Bench) -> None:
     advice = _refused(bench, "raed", {})
     assert "Did you mean read?" in advice
-    assert "Tools: edit, fetch, find, list, read, replace, search, shell, write." in advice
+    assert "Tools: edit, fetch, find, list, plan, read, replace, search, shell, write." in advice
 
 
 EDIT = {"file": "a", "old": "x", "new": "y"}
@@ -194,7 +194,7 @@ def test_names_for_background_commands_say_what_to_do() -> None:
         ("KillBash", "shell_id", "stop"),
     ):
         call = registry.bind(called, {id: "p1"}, context)
-        assert msgspec.structs.asdict(call.args) == {"id": "p1", "action": action}
+        assert msgspec.structs.asdict(call.args) == {"id": "p1", "action": action, "pattern": ""}
 
 
 @cases(
@@ -213,7 +213,8 @@ def test_names_for_background_commands_say_what_to_do() -> None:
         ("MultiEdit", {}, "MultiEdit is edit here, one call for each change."),
         ("apply_patch", {}, "apply_patch is edit here"),
         ("NotebookEdit", {}, "NotebookEdit is edit here"),
-        ("TodoWrite", {}, "No task list is needed"),
+        ("TodoWrite", {}, 'TodoWrite is plan here: "steps" is missing'),
+        ("TodoRead", {}, "what you last wrote with plan"),
         ("codebase_search", {}, "Use find"),
         ("Task", {}, 'There is no tool "Task". Tools: edit'),
         ("BashOutput", {}, 'There is no tool "BashOutput". Tools: edit'),

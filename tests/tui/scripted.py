@@ -22,8 +22,18 @@ from cogency_tui.agent.subagent_progress import progress_payload
 from cogency_tui.config.layers import Configured, configure
 from cogency_tui.config.schema import DialectChoice, EffortChoice, Mode, Permissions, Settings
 from cogency_tui.errors import StoreError
-from cogency_tui.protocol.events import CallState, ErrorPayload, Event, Image, Measure, StepState
+from cogency_tui.protocol.events import (
+    CallState,
+    ErrorPayload,
+    Event,
+    Image,
+    Measure,
+    PlannedStep,
+    PlanState,
+    StepState,
+)
 from cogency_tui.protocol.events import Step as StepFields
+from cogency_tui.protocol.plan import PLAN_GLYPHS, describe_plan
 from cogency_tui.providers.models import ModelFacts
 from cogency_tui.store.store import StoredConversation
 from cogency_tui.workspace.diff import LineCounts
@@ -151,6 +161,16 @@ def result(
         "duration": duration,
         "payload": payload,
     }
+
+
+def plan(id: str, *steps: str, at: float = 0.0) -> list[Event]:
+    """An update of the plan: steps with their glyphs (`✓ Read`, `▸ Write`, `○ Test`)."""
+    states: dict[str, PlanState] = {glyph: state for state, glyph in PLAN_GLYPHS.items()}
+    planned: list[PlannedStep] = [{"text": each[2:], "state": states[each[0]]} for each in steps]
+    ended = result(id, "plan", describe_plan(planned), None, at=at)
+    assert ended["type"] == "result"
+    ended["payload"]["plan"] = planned
+    return [call(id, "plan", at=at, steps=planned), ended]
 
 
 def metric(step: Measure, total: Measure) -> Event:

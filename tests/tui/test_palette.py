@@ -199,7 +199,7 @@ async def test_nothing_is_found_whose_letters_are_far_apart(project: Path) -> No
         await opened(pilot)
         entries = entries_of(main_of(pilot), COMMANDS)
         for query, found in (
-            ("cost", ["/cost", "/agents", "/status"]),
+            ("cost", ["/cost", "/agents", "/status", "/usage"]),
             ("/theme", ["/theme", "theme"]),
             ("undo", ["/undo", "/redo"]),
             ("tmln", ["/timeline"]),

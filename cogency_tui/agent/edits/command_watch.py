@@ -62,6 +62,9 @@ if TYPE_CHECKING:
 COLLECTING = 2.0
 """Seconds between two collections from the watch, each with a sign of life of the shadow."""
 
+_RETAKEN = 2
+"""Snapshots that are taken again, at most, because other processes recorded changes meanwhile."""
+
 _MOST_NAMED = 3
 _MOST_PROTECTED = 20
 
@@ -82,6 +85,10 @@ _NOISE = (
     *("sed??????", "*.sw[op]", "4913", ".#*", "*~", "*.tmp"),
 )
 """Names that are not reported: caches, and temporary files of compilers, editors and `sed -i`."""
+
+
+class _Outdated(Exception):
+    """A snapshot is older than edits of the files that it shows as changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -517,10 +524,35 @@ class Commands:
         return [path for each in (*self._running, *self._lasting) for path in each.covers]
 
     async def _record(self, begun: Begun, found: CommandEdits, touched: set[str], ended: float) -> None:
+        returned = Returned()
+        for is_last in (*[False] * _RETAKEN, True):
+            try:
+                await self._record_once(begun, found, touched, ended, returned, is_last=is_last)
+            except _Outdated:
+                continue
+            return
+
+    async def _record_once(
+        self,
+        begun: Begun,
+        found: CommandEdits,
+        touched: set[str],
+        ended: float,
+        returned: Returned,
+        *,
+        is_last: bool,
+    ) -> None:
+        """Record the changes, as `returned` shows the directories that an earlier attempt has put back.
+
+        Raises:
+            _Outdated: another process has recorded changes of the same files meanwhile; not if it `is_last`.
+        """
         journal = self._journal
         contents, blobs = await journal.contents(), await journal.blobs()
         origin, before = begun.call.origin, begun.before.snapshot
-        last, after, returned = await self._take(begun.also, begun)
+        last, after, again = await self._take(begun.also, begun)
+        returned.put_back += again.put_back
+        returned.left[:] = again.left
         before, after, earlier = await in_thread(
             snapshot.relocated, before, after, journal.workspace, returned.moves
         )
@@ -536,10 +568,20 @@ class Commands:
         ours = await in_thread(written_by_us, changes, journal.workspace, blobs, before.began)
         others: list[Edit] = []
 
+        paths = {path for each in changes for path in (each.path, each.old_path) if path}
+
         def claim(recorded: Sequence[Edit], intents: Sequence[Intent]) -> list[FileChange]:
+            late = (edit for edit in recorded if edit.id > last)
+            if not is_last and any(paths & {edit.path, edit.old_path} for edit in late):
+                raise _Outdated
             others[:] = [*recorded, *planned_by(intents, changes), *ours]
             elsewhere = rivals(intents, origin.conversation)
-            own = [each for each in changes if not belongs_to(elsewhere, each, after, begun.at, ended)]
+            # The time of a file is that of its last write: one that was touched before may be ours as well.
+            own = [
+                each
+                for each in changes
+                if each.path in touched or not belongs_to(elsewhere, each, after, begun.at, ended)
+            ]
             return shared(elsewhere, unclaimed(own, others, begun.before.beside, last), after, ended)
 
         found.edits = await self._add(begun, begun.before.last, claim, going_on=found.going_on)

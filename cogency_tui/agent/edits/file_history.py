@@ -26,6 +26,9 @@ GUARD = "guard"
 user.
 """
 
+HOOK = "hook:"
+"""What precedes the name of a hook in the tool of its edits."""
+
 Renames = Sequence[tuple[str, str]]
 """Old and new paths, in the order of the renames."""
 
@@ -67,6 +70,11 @@ class FileHistory:
 def is_agents(edit: Edit) -> bool:
     """Return whether the agent made this edit, and it changed something."""
     return edit.tool not in BY_USER and not edit.undoes and edit.kind != "snapshot"
+
+
+def hook_of(edit: Edit) -> str:
+    """The name of the hook that made an edit; empty if none did."""
+    return edit.tool.removeprefix(HOOK) if edit.tool.startswith(HOOK) else ""
 
 
 def is_of_content(change: FileChange) -> bool:

@@ -27,16 +27,27 @@ implements:
         def moved(self) -> MovedFiles: ...
 
         async def made(self) -> Mapping[Path, Version]: ...
+
+        async def changed_by_others(self, path: Path, seen: Seen | None, now: bytes | None) -> ByOthers: ...
 """
 
 import asyncio
+import hashlib
+import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from cogency_tui.agent.edits import prior_contents
 from cogency_tui.agent.edits.agent_commits import KnownCommits
+from cogency_tui.agent.edits.changes_by_others import (
+    Since,
+    changed_since,
+    commands_running,
+    last_own,
+    verb_for,
+)
 from cogency_tui.agent.edits.command_watch import (
     CommandEdits,
     Commands,
@@ -45,12 +56,14 @@ from cogency_tui.agent.edits.command_watch import (
     unrecorded,
 )
 from cogency_tui.agent.edits.crash_snapshot import ShadowFile
-from cogency_tui.agent.edits.file_history import histories
+from cogency_tui.agent.edits.file_history import BY_USER, histories
 from cogency_tui.agent.edits.interrupted_calls import settle
 from cogency_tui.agent.edits.prior_contents import Contents, JournalLimits
+from cogency_tui.agent.edits.project_lock import writing_files
 from cogency_tui.agent.edits.protected_file_restore import refuse_all, settle_protected
 from cogency_tui.agent.edits.remote_changes import Merging
 from cogency_tui.errors import JournalError, StoreError
+from cogency_tui.protocol.events import Author, ChangedBy
 from cogency_tui.store.blobs import Blobs, Cleaned
 from cogency_tui.store.edit_records import Edit, FileChange, Origin, Version
 from cogency_tui.store.edits import Also, Edits
@@ -59,11 +72,15 @@ from cogency_tui.store.prompts_and_drafts import mentioned_digests
 from cogency_tui.store.store import Store
 from cogency_tui.temporary_files import sweep
 from cogency_tui.tools.file_writes import Change
-from cogency_tui.tools.journal_protocol import ALL, Consent
+from cogency_tui.tools.journal_protocol import ALL, ByOthers, Consent
+from cogency_tui.tools.seen_files import Seen
 from cogency_tui.tools.shell.moved_sole_copies import MovedFiles
 from cogency_tui.tools.worker_threads import Result, completed, in_thread
 from cogency_tui.workspace import snapshot
 from cogency_tui.workspace.paths import Workspace
+
+_MOST_EDITS = 200
+"""The latest edits of a file that are searched for changes by others."""
 
 
 class Journal:
@@ -131,6 +148,10 @@ class Journal:
         contents, blobs = await self.contents(), await self.blobs()
         async with self.lock:
             return await in_thread(work, contents, blobs)
+
+    async def alone(self) -> AbstractAsyncContextManager[None]:
+        """The block in which no other process writes files of the project; for use under the `lock`."""
+        return writing_files((await self.store()).database.path.parent, self.workspace.root)
 
     async def record(
         self, origin: Origin, call: str, tool: str, changes: Sequence[FileChange], also: Also | None = None
@@ -278,6 +299,58 @@ class CallJournal:
         blobs = await journal.blobs()
         return await in_thread(prior_contents.made_since, began, found, journal.workspace, blobs)
 
+    async def changed_by_others(self, path: Path, seen: Seen | None, now: bytes | None) -> ByOthers:
+        """Find who has changed a file since the conversation has `seen` it, or else since its own last
+        change of it: other conversations and sub-agents, the user, or other programs.
+        """
+        journal, caller = self._journal, self._conversation
+        async with journal.lock:
+            # What another conversation of this process writes now is recorded when its lock is free.
+            pass
+        name, digest = journal.workspace.name_of(path), "" if now is None else hashlib.sha256(now).hexdigest()
+        edits = await (await journal.edits()).of_project(journal.root, path=name, limit=_MOST_EDITS)
+        edits = [edit for edit in reversed(edits) if edit.kind != "snapshot"]
+        if seen is not None:
+            since = changed_since(name, edits, caller, seen.digest.hex(), seen.at, digest)
+        elif (own := last_own(edits, caller)) is not None:
+            since = changed_since(name, edits, caller, own.after.digest, own.timestamp, digest)
+        else:
+            return ByOthers()
+        changes = await self._named(since, name, path)
+        before = None
+        if since.known is not None:
+            before = await in_thread((await journal.blobs()).read, since.known.digest, since.known.size)
+        return ByOthers(changes, verb_for(name, since.edits, digest), before)
+
+    async def _named(self, since: Since, name: str, path: Path) -> list[ChangedBy]:
+        """Name the authors of these changes, each once with the last of theirs."""
+        journal, caller = self._journal, self._conversation
+        store = await journal.store()
+        own = (await (await journal.edits()).origin(caller)).conversation
+        found: dict[tuple[str, str], ChangedBy] = {}
+
+        async def add(by: Author, id: str, at: float) -> None:
+            stored = await store.conversation(id) if id else None
+            found.pop((by, id), None)
+            found[by, id] = {"path": name, "by": by, "title": stored.title if stored else "", "at": at}
+
+        for edit in since.edits:
+            origin = edit.origin
+            if edit.tool in BY_USER:
+                await add("user", "" if origin.conversation == own else origin.conversation, edit.timestamp)
+            elif origin.conversation == own != origin.caller:
+                await add("subagent", origin.caller, edit.timestamp)
+            else:
+                await add("conversation", origin.conversation, edit.timestamp)
+        if since.unrecorded:
+            at = await in_thread(_changed_at, path)
+            running = commands_running(await (await journal.intents()).below(journal.root), caller)
+            for intent in running:
+                await add("command", intent.origin.conversation, at)
+            if not running:
+                await add("program", "", at)
+        return list(found.values())
+
     @asynccontextmanager
     async def writing(self, call: str, tool: str, changes: Sequence[Change]) -> AsyncGenerator[Recorded]:
         """Record the changes that are made in this block; of one that fails, those that were made.
@@ -288,7 +361,8 @@ class CallJournal:
         journal = self._journal
         with _beforehand("Nothing was changed"):
             await journal.settle_unfinished()
-        async with journal.lock:
+            alone = await journal.alone()
+        async with journal.lock, alone:
             with _beforehand("Nothing was changed"):
                 blobs, intents = await journal.blobs(), await journal.intents()
                 origin = await (await journal.edits()).origin(self._conversation)
@@ -378,6 +452,14 @@ class CallJournal:
                 prior_contents.at_stake, paths, journal.workspace, contents, journal.limits
             )
             return StoredCopies(await journal.record(origin, call, tool, found), left_out, size)
+
+
+def _changed_at(path: Path) -> float:
+    """When a file was written, in Unix seconds; now if it is gone."""
+    try:
+        return path.lstat().st_mtime
+    except OSError:
+        return time.time()
 
 
 @contextmanager

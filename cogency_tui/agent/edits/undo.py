@@ -272,7 +272,7 @@ class Undo:
             ]
 
         call, intent = f"{plan.tool}-{secrets.token_hex(4)}", 0
-        async with journal.lock:
+        async with journal.lock, await journal.alone():
             try:
                 await in_thread(prepare)
                 intent = await intents.begin(journal.root, origin, call, plan.tool, changes)

@@ -16,7 +16,8 @@ from typing import Any, Literal, cast
 import msgspec
 
 from cogency_tui.config.themes import load_palette
-from cogency_tui.protocol.events import Event, ResultEvent, error_text, outcome_shown
+from cogency_tui.protocol.events import Event, PlannedStep, ResultEvent, error_text, outcome_shown
+from cogency_tui.protocol.plan import PLAN_GLYPHS, describe_plan
 from cogency_tui.protocol.transcript import as_tool_call, call_record, shown_text
 from cogency_tui.redaction import Redactor
 from cogency_tui.safe_text import clean
@@ -35,7 +36,7 @@ class Message:
 @dataclass(frozen=True, slots=True)
 class Done:
     """A call: its subject in one line, its arguments and its output as text. `state` is `interrupted` if
-    there is no result.
+    there is no result. `plan` is the model's plan from then on, if the call has updated it.
     """
 
     tool: str
@@ -45,6 +46,7 @@ class Done:
     output: str
     state: Literal["done", "failed", "declined", "interrupted"]
     seconds: float
+    plan: Sequence[PlannedStep] = ()
 
 
 def exchange(events: Sequence[Event]) -> Iterator[Message | Done]:
@@ -96,6 +98,9 @@ def _is_done(call: dict[str, Any], result: ResultEvent | None) -> Done:
     if result is None:
         return Done(tool, first, arguments, "interrupted", "", "interrupted", 0.0)
     payload = result["payload"]
+    if plan := payload.get("plan"):
+        about = " ".join(describe_plan(plan).split())
+        return Done("plan", about, "", "", "", "done", result["duration"], plan)
     output = "" if payload["content"] is None else _text(payload["content"])
     state: Literal["done", "failed", "declined", "interrupted"] = "failed" if payload["error"] else "done"
     if payload["state"] == "declined" or payload["state"] == "interrupted":
@@ -134,11 +139,18 @@ def _done(done: Done) -> str:
     summary = f"{_MARKS[done.state]} {done.tool} {done.about}"
     escaped = summary.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     parts = [fenced(done.arguments)] if done.arguments else []
-    parts.append(_plain(done.outcome))
+    parts += ["\n".join(map(_task, done.plan)) if done.plan else _plain(done.outcome)]
     if done.output:
         parts.append(fenced(done.output))
     body = "\n\n".join(parts)
     return f"<details><summary>{escaped}</summary>\n\n{body}\n\n</details>"
+
+
+def _task(step: PlannedStep) -> str:
+    """A step as an item of a task list; the active one stands out."""
+    text = _plain(" ".join(step["text"].split()))
+    text = f"**{text}**" if step["state"] == "active" else text
+    return f"- [{'x' if step['state'] == 'done' else ' '}] {text}"
 
 
 def fenced(text: str) -> str:
@@ -177,6 +189,7 @@ summary .done{color:%(good)s}.failed{color:%(bad)s}summary .interrupted{color:%(
 details>div{padding:.1rem .75rem .75rem}
 pre,code{font-family:ui-monospace,"SF Mono",Menlo,Consolas,monospace;font-size:.85rem}
 pre{background:%(raised)s;border-radius:.4rem;padding:.75rem;margin:.5rem 0;overflow:auto;max-height:32rem}
+.plan{list-style:none;padding:0;margin:.5rem 0}
 .wrap{white-space:pre-wrap;overflow-wrap:anywhere}
 :not(pre)>code{background:%(raised)s;border-radius:.25rem;padding:.1em .35em}
 a{color:%(accent)s}blockquote{margin:0;padding-left:1rem;border-left:3px solid %(rule)s;color:%(dim)s}
@@ -227,7 +240,13 @@ def _call_html(done: Done) -> str:
     output = f"<pre>{_escaped(done.output)}</pre>" if done.output else ""
     time = "" if done.state == "declined" else f" · {done.seconds:.1f} s"
     outcome = f'<p class="note">{_escaped(done.outcome)}{time}</p>'
+    if done.plan:
+        outcome = f'<ul class="plan">{"".join(map(_task_html, done.plan))}</ul>'
     return f"<details><summary>{summary}</summary><div>{arguments}{outcome}{output}</div></details>"
+
+
+def _task_html(step: PlannedStep) -> str:
+    return f"<li>{PLAN_GLYPHS[step['state']]} {_escaped(step['text'])}</li>"
 
 
 def _markdown(text: str) -> str:

@@ -39,13 +39,16 @@ _OWN_MODEL = "default"
 
 
 class CustomCommand(msgspec.Struct, frozen=True):
-    """A message with a name. `takes` describes its argument, `place` is the file."""
+    """A message with a name. `takes` describes its argument, `place` is the file; `group` is one of the
+    groups of commands that the user is shown.
+    """
 
     name: str
     text: str
     description: str = ""
     takes: str = ""
     place: str = ""
+    group: str = "Custom"
 
     def message(self, argument: str) -> str:
         """The message to send: with the argument in place of `$ARGUMENTS`, or at the end."""

@@ -10,7 +10,6 @@ import codecs
 import hashlib
 import json
 import os
-import unicodedata
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -19,7 +18,7 @@ from itertools import islice
 from pathlib import Path
 
 from cogency_tui.errors import WorkspaceError
-from cogency_tui.safe_text import clean
+from cogency_tui.safe_text import clean, visible
 from cogency_tui.workspace.file_or_link import OpenDirectory
 from cogency_tui.workspace.gitignore_walk import WorkspaceTree
 from cogency_tui.workspace.nofollow_access import Directory, refusals, require_regular
@@ -148,16 +147,8 @@ def _text(directory: Directory, name: str, path: str) -> tuple[str, int]:
         data = file.read(LONGEST + 1)
     decoder = codecs.getincrementaldecoder("utf-8-sig")("replace")
     text = decoder.decode(data[:LONGEST], final=len(data) <= LONGEST)
-    text = clean(text).strip()
-    if not text.isascii():
-        text = "".join(filter(_visible, text))
+    text = visible(clean(text).strip())
     return (f"{text}\n{_CUT}" if len(data) > LONGEST else text), status.st_size
-
-
-def _visible(character: str) -> bool:
-    code = ord(character)
-    selector = 0xFE00 <= code <= 0xFE0F or 0xE0100 <= code <= 0xE01EF
-    return not selector and unicodedata.category(character) != "Cf"
 
 
 def _block(source: Source, text: str) -> str:

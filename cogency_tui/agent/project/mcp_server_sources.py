@@ -1,6 +1,7 @@
-"""The files of a project from which its MCP servers are started: those named by a command, its arguments,
-its variables or its directory, and the sources that these may load (`sources_of`): the files of their
-directory, and those that they name by a relative path.
+"""The files of a project from which its MCP servers and hooks are started: those named by a command, its
+arguments, its variables or its directory, and the sources that these may load (`sources_of`): the files of
+their directory, and those that they name by a relative path. Of a hook in the project's root its neighbours
+are left out: they are what the agent works on.
 
 Invariant: the configuration is read before it is trusted, so only the names of files in it are used. Only
 regular files inside the project are read, limited in number and size. Installed packages (`node_modules`,
@@ -12,7 +13,8 @@ import hashlib
 import os
 import re
 import stat
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice, pairwise
 from pathlib import Path
@@ -159,6 +161,10 @@ _MANIFESTS = frozenset(
 _ENTRIES = ("__main__.py", "__init__.py", "package.json", "index.js")
 """The files that an interpreter starts from when given a directory."""
 
+_PROJECT = re.compile(r"\{project\}|\$\{?(?:CLAUDE_PROJECT_DIR|COGENCY_PROJECT|PWD)\b\}?")
+"""What stands for the project's directory in the command of a hook."""
+
+_WORDS = re.compile(r"""[\s"'=:,;|&<>()`]+""")
 _MODULE = re.compile(r"[\w.]+")
 _SEPARATORS = re.compile(r"[=:,@\s]")
 
@@ -190,24 +196,77 @@ class Programs:
 
 
 def programs_of(project: Path, files: Mapping[str, bytes]) -> Programs:
-    """The programs of the servers in the configuration of a project (resolved), one of its `files`."""
+    """The programs of the servers and hooks in the configuration of a project (resolved), one of its
+    `files`.
+    """
+    config = files.get(CONFIG, b"")
+    servers = list(_tables(config, "mcp"))
+    hooks = [hook["command"] for hook in _tables(config, "hooks")]
+    return _programs(project, servers, [hook for hook in map(_as_line, hooks) if hook])
+
+
+def programs_of_hooks(project: Path, commands: Sequence[str]) -> Programs:
+    """The programs of hooks, given by their command lines."""
+    return _programs(project, [], commands)
+
+
+def _programs(project: Path, servers: Sequence[Mapping[str, Any]], hooks: Sequence[str]) -> Programs:
     found: dict[str, Program] = {}
     unknown: list[str] = []
-    for server in _servers(files.get(CONFIG, b"")):
-        named = [path for path in _named(project, server) if not path.is_relative_to(project / FOLDER)]
+    for server in (*servers, *hooks):
+        is_hook = isinstance(server, str)
+        table = _hook_table(server, project) if isinstance(server, str) else server
+        everything = _named(project, table)
+        if is_hook and any(Path(word).name in _MANIFESTS for word in _words(table)):
+            everything += [path for path in _manifests(project) if path not in everything]
+        named = [path for path in everything if not path.is_relative_to(project / FOLDER)]
         programs = [_read(project, path) for path in named]
-        places = _places(project, server, named)
+        places = _places_of_hook(project, named) if is_hook else _places(project, table, named)
         try:
             found |= _sources(project, places)
-            known = bool(programs or places) and None not in programs
+            known = (is_hook or bool(everything or places)) and None not in programs
         except (OSError, WorkspaceError, TooMuchError):
             known = False
         if not known or len(found) + len(programs) > _MOST_FILES:
-            unknown.append(" ".join(_words(server))[:200])
+            unknown.append((server if isinstance(server, str) else " ".join(_words(server)))[:200])
         for path, program in zip(named[: _MOST_FILES - len(found)], programs, strict=False):
             if program is not None:
                 found[f"{ABOVE}{path.relative_to(project).as_posix()}"] = program
     return Programs(dict(sorted(found.items())), tuple(unknown))
+
+
+def _as_line(command: object) -> str:
+    """The command of a hook as one text; empty where it is none."""
+    if isinstance(command, list):
+        return " ".join(word for word in cast("list[object]", command) if isinstance(word, str))
+    return command if isinstance(command, str) else ""
+
+
+def _hook_table(line: str, project: Path) -> dict[str, Any]:
+    """The command line of a hook as the table of a server: each of its words, and all pieces of them."""
+    line = _PROJECT.sub(lambda _found: str(project), line)
+    pieces = [piece for piece in _WORDS.split(line) if piece]
+    # Quotes within a word join what they separate.
+    joined = [piece for piece in _WORDS.split(line.replace('"', "").replace("'", "")) if piece]
+    # The project itself is no program.
+    words = [piece for piece in (*joined, *pieces) if piece.rstrip("/") != str(project)]
+    return {"command": (words or [""])[0], "args": words[1:]}
+
+
+def _manifests(project: Path) -> list[Path]:
+    """The files in a project's root that define what programs such as `make` and `npm` run."""
+    with suppress(OSError), os.scandir(project) as scan:
+        names = [entry.name for entry in islice(scan, _MOST_SEEN) if entry.name.casefold() in _NAMES]
+        return [path for path in map(project.joinpath, sorted(names)) if path.is_file()]
+    return []
+
+
+def _places_of_hook(project: Path, named: Sequence[Path]) -> list[Path]:
+    """The directories from which the programs of a hook load what they need, but not the project itself."""
+    places = dict.fromkeys(path.parent for path in named if is_source(path) and path.parent != project)
+    return [
+        place for place in places if not any(place.is_relative_to(each) for each in places if each != place)
+    ]
 
 
 def _places(project: Path, server: Mapping[str, Any], named: list[Path]) -> list[Path]:
@@ -243,14 +302,14 @@ def _bases(project: Path, server: Mapping[str, Any]) -> list[Path]:
     return list(dict.fromkeys((directory or project, project)))
 
 
-def _servers(config: bytes) -> Iterator[dict[str, Any]]:
-    """The tables of servers that have a command; none of a file that cannot be parsed, which is not used
+def _tables(config: bytes, kind: str) -> Iterator[dict[str, Any]]:
+    """The tables of a kind that have a command; none of a file that cannot be parsed, which is not used
     either.
     """
     if len(config) > LARGEST_CONFIG:
         return
     try:
-        tables: object = toml_reader.loads(config.decode("utf-8-sig")).get("mcp")
+        tables: object = toml_reader.loads(config.decode("utf-8-sig")).get(kind)
     except (ValueError, RecursionError):
         return
     if isinstance(tables, dict):

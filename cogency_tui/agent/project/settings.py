@@ -9,10 +9,10 @@ calls block.
 
 import re
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 from msgspec.structs import replace
@@ -25,27 +25,45 @@ from cogency_tui.agent.project.custom_files import (
     project_workflow,
     read_custom,
 )
-from cogency_tui.agent.project.trust import FILE_NAME, Survey, Trust, TrustState, describe_inactive
-from cogency_tui.config import toml_reader
-from cogency_tui.config.config_file import check_options, place_of_workflow
+from cogency_tui.agent.project.mcp_server_sources import ABOVE
+from cogency_tui.agent.project.skill_folders import are_there
+from cogency_tui.agent.project.trust import (
+    FILE_NAME,
+    SETTINGS_FILES,
+    Survey,
+    Trust,
+    TrustState,
+    describe_inactive,
+)
+from cogency_tui.config import hooks, toml_reader
+from cogency_tui.config.config_file import check_options, place_of_hook, place_of_workflow
+from cogency_tui.config.hooks import HookSettings
 from cogency_tui.config.layers import Layer, file_layer, load_settings
 from cogency_tui.config.mcp import McpSettings, problem_in
 from cogency_tui.config.options import flattened, options
-from cogency_tui.config.schema import AgentSettings, Settings, config_directory
+from cogency_tui.config.schema import AgentSettings, Settings, claude_directory, config_directory
 from cogency_tui.config.toml_reader import line_of, line_of_key
 from cogency_tui.config.workflows import WorkflowError, WorkflowSettings, check_workflows, problem_of
 from cogency_tui.errors import ConfigError
+from cogency_tui.workspace.protected_names import short_path
+
+if TYPE_CHECKING:
+    from cogency_tui.agent.hooks.hook import Hook, Owner
+    from cogency_tui.agent.project.skills import ListedSkill, Skill, SkillFinder
+
+OWN_CONFIGURATION = "your configuration"
+"""The place of the user's own hooks."""
 
 _MEND = "Until it is corrected, none of it is used."
 _NAME = re.compile(r"[\w.-]{1,64}", re.ASCII)
-_TABLES = ("agents", "workflows", "mcp")
+_TABLES = ("agents", "workflows", "mcp", "hooks")
 
 _KEYS_FOR_SERVERS = ("env_from", "headers_env")
 """Keys of an MCP server that only the user may set."""
 
 
 class Delegates(msgspec.Struct, frozen=True):
-    """The sub-agents, workflows and MCP servers in force, the user's and the project's."""
+    """The sub-agents, workflows, MCP servers and hooks in force, the user's and the project's."""
 
     agents: Mapping[str, AgentSettings]
     workflows: Mapping[str, WorkflowSettings]
@@ -54,17 +72,32 @@ class Delegates(msgspec.Struct, frozen=True):
     """The project's values of the options that it may set, by key."""
 
     commands: Mapping[str, CustomCommand] = {}
+    """The commands in files, and below them the skills."""
+
+    skills: "Mapping[str, Skill]" = {}
+    """The skills that count, by name."""
+
+    hooks: "tuple[Hook, ...]" = ()
+    """The user's first, then the project's."""
 
 
 class ProjectSettings:
     """The effective settings of `project` (resolved): the user's `own` settings, the project's as far as
-    `trust` allows, and for both their files; the user's files are in `folder`.
+    `trust` allows, and for both their files; the user's files are in `folder`, those of Claude Code in
+    `claude`.
 
     Raises:
         ConfigError: the user's settings cannot be used; on a refresh, the previous ones remain in force.
     """
 
-    def __init__(self, trust: Trust, project: Path, own: Callable[[], Settings], folder: Path) -> None:
+    def __init__(
+        self,
+        trust: Trust,
+        project: Path,
+        own: Callable[[], Settings],
+        folder: Path,
+        claude: Path | None = None,
+    ) -> None:
         self.trust = trust
         self.project = project
         self.problem = ""
@@ -72,7 +105,12 @@ class ProjectSettings:
         self._read_own = own
         self._own = now = own()
         self._folder = folder
-        self._files: tuple[Mapping[str, bytes], Mapping[str, bytes]] = ({}, {})
+        self._claude = claude
+        self._files: tuple[Mapping[str, bytes], Mapping[str, bytes], bytes] = ({}, {}, b"")
+        self._is_new = True
+        self.skills: tuple[ListedSkill, ...] = ()
+        """All skills, as of the last `refresh`."""
+        self._skill_finder: SkillFinder | None = None
         self._read: bytes | None = None
         self._refreshing = threading.Lock()
         self.now = Delegates(now.agents, now.workflows, now.mcp)
@@ -101,14 +139,16 @@ class ProjectSettings:
             self._refresh()
 
     def _refresh(self) -> None:
-        files = self.trust.contents(self.project), own_files(self._folder)
         own = self._own
         with suppress(ConfigError):
             # The user may be editing the file.
             own = self._read_own()
-        if files == self._files and own == self._own:
+        contents, own_contents = self.trust.contents(self.project), own_files(self._folder)
+        files = contents, own_contents, self._read_claude() if own.claude_hooks else b""
+        skills, is_same = self._find_skills(), files == self._files and own == self._own
+        if is_same and skills == self.skills and not (self._is_new and own.hooks):
             return
-        self._files, self._own = files, own
+        self._files, self._own, self.skills, self._is_new = files, own, skills, False
         self._read = data = files[0].get(CONFIG)
         custom = read_custom(files[0], self.path.parent, own=False)
         own_custom = read_custom(files[1], self._folder, own=True)
@@ -118,15 +158,61 @@ class ProjectSettings:
         try:
             brought = Delegates({}, {}) if data is None else read_delegates(data, self.path)
             together = _over(alone, _with_files(brought, custom))
-            self.now = _fitting(together, custom, problems)
+            now = _fitting(together, custom, problems)
         except WorkflowError as exc:
-            self.now = alone
+            now = brought = alone
             place = place_of_workflow(self.path, (data or b"").decode("utf-8-sig"), exc)
             problems.append(f"{place}: {exc}. {_MEND}")
         except ConfigError as exc:
-            self.now = alone
+            now = brought = alone
             problems.append(exc.advice)
+        hooks = self._gather_hooks(own, brought.hooks, files[0], files[2], problems)
+        self.now = _with_skills(replace(now, hooks=hooks), skills) if skills else replace(now, hooks=hooks)
         self.problem = " ".join(problems)
+
+    def _gather_hooks(
+        self,
+        own: Settings,
+        brought: "Sequence[Hook]",
+        contents: Mapping[str, bytes],
+        claude: bytes,
+        problems: list[str],
+    ) -> "tuple[Hook, ...]":
+        """All hooks, the user's first; append to `problems`."""
+        configured = _hooks(own.hooks, "user", dict.fromkeys(own.hooks, OWN_CONFIGURATION), problems)
+        own_claude = _claude_hooks(claude, "user", self._claude_file, problems)
+        found = [*configured, *own_claude]
+        names = {hook.name for hook in found}
+        found += [hook for hook in brought if hook.name not in names]
+        for name in SETTINGS_FILES if own.claude_hooks else ():
+            path = self.project / name.removeprefix(ABOVE)
+            found += _claude_hooks(contents.get(name, b""), "project", path, problems)
+        return tuple(found)
+
+    @property
+    def _claude_file(self) -> Path:
+        return (self._claude or self._folder) / "settings.json"
+
+    def _read_claude(self) -> bytes:
+        """The user's settings of Claude Code, if they have hooks."""
+        if self._claude is None:
+            return b""
+        try:
+            text = toml_reader.read_text(self._claude_file)
+        except ConfigError:
+            # It is of no use to the other program either.
+            return b""
+        return text.encode() if '"hooks"' in text else b""
+
+    def _find_skills(self) -> "tuple[ListedSkill, ...]":
+        if not are_there(self._folder, self.project):
+            return ()
+        # Loaded where there are skills.
+        from cogency_tui.agent.project.skills import SkillFinder
+
+        if self._skill_finder is None:
+            self._skill_finder = SkillFinder(self._folder, self.project, self.trust)
+        return self._skill_finder.find()
 
     def accept(self, seen: Survey) -> None:
         """Trust the project as it was `seen`, and read it.
@@ -184,7 +270,43 @@ def read_delegates(data: bytes, path: Path) -> Delegates:
         except WorkflowError as exc:
             raise ConfigError(f"{place_of_workflow(path, text, exc)}: {exc}.", _MEND) from exc
     servers = {name: _server(name, server, text, path) for name, server in _tables(table, "mcp", text, path)}
-    return Delegates(agents, workflows, servers, _options(table, text, path))
+    brought = _project_hooks(dict(_tables(table, "hooks", text, path)), text, path)
+    return Delegates(agents, workflows, servers, _options(table, text, path), hooks=brought)
+
+
+def _hooks(
+    tables: Mapping[str, HookSettings], owner: "Owner", places: Mapping[str, str], problems: list[str]
+) -> "list[Hook]":
+    """The hooks that tables describe; append to `problems`."""
+    if not tables:
+        return []
+    # Not imported where there are none.
+    from cogency_tui.agent.hooks.hook import configured_hooks
+
+    hooks, wrong = configured_hooks(tables, owner, places)
+    problems += wrong
+    return hooks
+
+
+def _claude_hooks(data: bytes, owner: "Owner", path: Path, problems: list[str]) -> "list[Hook]":
+    """The hooks in a settings file of Claude Code; append to `problems`."""
+    if not data:
+        return []
+    from cogency_tui.agent.hooks.claude_settings import SettingsError, read_claude_hooks
+
+    try:
+        return read_claude_hooks(data, owner, short_path(path))
+    except SettingsError as exc:
+        problems.append(f"{short_path(path)}: {exc}. Its hooks are not used.")
+        return []
+
+
+def _with_skills(delegates: Delegates, listed: "Sequence[ListedSkill]") -> Delegates:
+    """Add the skills that count."""
+    from cogency_tui.agent.project.skills import active_skills, skill_commands
+
+    skills = active_skills(listed)
+    return replace(delegates, skills=skills, commands={**skill_commands(skills), **delegates.commands})
 
 
 def _with_files(delegates: Delegates, files: CustomFiles) -> Delegates:
@@ -304,6 +426,19 @@ def _server(name: str, server: Any, text: str, path: Path) -> McpSettings:
     raise ConfigError(f'{toml_reader.place(path, line)}: MCP server "{name}": {problem}.', _MEND)
 
 
+def _project_hooks(tables: Mapping[str, Any], text: str, path: Path) -> "tuple[Hook, ...]":
+    for name, table in tables.items():
+        if wrong := hooks.problem_in(name, table):
+            raise ConfigError(f"{place_of_hook(path, text, name, wrong)}.", _MEND)
+    lines = {name: toml_reader.place(path, line_of(text, ("hooks", name))) for name in tables}
+    settings = {name: msgspec.convert(table, HookSettings) for name, table in tables.items()}
+    problems: list[str] = []
+    found = _hooks(settings, "project", lines, problems)
+    if problems:
+        raise ConfigError(problems[0], _MEND)
+    return tuple(found)
+
+
 def project_settings_of(project: Path) -> ProjectSettings:
     """The settings that `project` (resolved) adds to the user's.
 
@@ -311,4 +446,4 @@ def project_settings_of(project: Path) -> ProjectSettings:
         ConfigError: the user's own cannot be read.
     """
     folder = config_directory()
-    return ProjectSettings(Trust(folder / FILE_NAME), project, load_settings, folder)
+    return ProjectSettings(Trust(folder / FILE_NAME), project, load_settings, folder, claude_directory())

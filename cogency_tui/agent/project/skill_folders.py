@@ -99,6 +99,19 @@ def _places_of(project: Path) -> tuple[str, ...]:
     return PLACES[:1] if project == home() else PLACES
 
 
+def own_places(folder: Path) -> tuple[Path, ...]:
+    """The directories of the user's own skills, in the order in which equal names count; `folder` is the
+    user's configuration.
+    """
+    return folder / SKILLS, *(Path.home() / place for place in PLACES[1:])
+
+
+def are_there(folder: Path, project: Path) -> bool:
+    """Return whether there may be skills of the user or of a project."""
+    places = (*own_places(folder), *(project / place for place in PLACES))
+    return any(map(os.path.lexists, places))
+
+
 def home() -> Path:
     """The user's home directory (resolved)."""
     return Path(os.path.realpath(Path.home()))

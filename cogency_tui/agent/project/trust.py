@@ -21,7 +21,7 @@ from typing import Any, Literal, TypeAlias, cast
 import msgspec
 
 from cogency_tui.agent.project.cogency_folder import FOLDER, SKILLS, FolderEntry, list_files, read_files
-from cogency_tui.agent.project.mcp_server_sources import ABOVE, programs_of
+from cogency_tui.agent.project.mcp_server_sources import ABOVE, programs_of, programs_of_hooks
 from cogency_tui.agent.project.skill_folders import (
     FileDigests,
     SkillFolder,
@@ -42,6 +42,9 @@ SETTINGS_FILES = ("../.claude/settings.json", "../.claude/settings.local.json")
 
 _HOOKS = b'"hooks"'
 """Without these bytes a settings file has no hooks, and needs no trust."""
+
+_STARTS = " starts "
+"""What is between the name of a settings file and that of a program of its hooks."""
 
 _LARGEST_SETTINGS = 256 << 10
 
@@ -72,9 +75,10 @@ class TrustState(Enum):
 class Part:
     """What counts by itself: `.cogency/`, a skill's folder, or a settings file; `path` is from the project.
 
-    Names of entries are relative to `.cogency/`; in `.cogency/` those that begin with `../` are the programs
-    of its MCP servers and the sources beside them. `changed` are the files that differ from the trusted
-    ones, missing ones included; `problem` is why it cannot be used.
+    Names of entries are relative to `.cogency/`. In `.cogency/` those that begin with `../` are the programs
+    of its MCP servers and hooks, and the sources beside them; so are all but the first of a settings file.
+    `changed` are the files that differ from the trusted ones, missing ones included; `problem` is why it
+    cannot be used.
     """
 
     path: str
@@ -187,12 +191,18 @@ class Trusted(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             return {file: digest for file, digest in self.files.items() if not file.startswith(f"{SKILLS}/")}
         if kind == "skill":
             return {file: digest for file, digest in self.skills.items() if file.startswith(f"{name}/")}
-        return {file: digest for file, digest in self.settings.items() if file == name}
+        programs = f"{name}{_STARTS}"
+        return {
+            file: digest
+            for file, digest in self.settings.items()
+            if file == name or file.startswith(programs)
+        }
 
     @property
     def all_files(self) -> list[str]:
         """The names of all files."""
-        return sorted((*self.files, *self.skills, *self.settings))
+        settings = {file.rpartition(_STARTS)[2] for file in self.settings}
+        return sorted({*self.files, *self.skills, *settings})
 
 
 class Refused(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -231,7 +241,7 @@ class Trust:
         if not found:
             return Survey(TrustState.NOTHING)
         problem = next((part.problem for part in found if part.kind == "folder"), "")
-        unknown = next((part.unknown for part in found if part.kind == "folder"), ())
+        unknown = tuple(dict.fromkeys(command for part in found for command in part.unknown))
         digest = _digest(found)
         known: Trusted | None = None
         try:
@@ -448,8 +458,20 @@ def _find_settings(project: Path) -> Iterator[_Found]:
             # A link, or a directory that cannot be entered: there are no settings that could count.
             continue
         if _HOOKS in data:
-            entries = (FolderEntry(name, len(data)),)
-            yield _Found(name, path, "settings", entries, {name: _hash(data)}, {name: data})
+            yield _settings_part(project, name, data)
+
+
+def _settings_part(project: Path, name: str, data: bytes) -> "_Found":
+    # Loaded where there are such settings.
+    from cogency_tui.agent.hooks.claude_settings import command_lines
+
+    programs = programs_of_hooks(project, command_lines(data))
+    entries = [FolderEntry(name, len(data))]
+    entries += [FolderEntry(file, program.size, program.kind) for file, program in programs.files.items()]
+    digests = {name: _hash(data)}
+    digests |= {f"{name}{_STARTS}{file}": program.digest for file, program in programs.files.items()}
+    path = name.removeprefix(ABOVE)
+    return _Found(name, path, "settings", tuple(entries), digests, {name: data}, unknown=programs.unknown)
 
 
 def _compared(part: _Found, known: Trusted | None, *, is_refused: bool) -> Part:
@@ -458,7 +480,11 @@ def _compared(part: _Found, known: Trusted | None, *, is_refused: bool) -> Part:
     if known is not None and not part.problem:
         trusted = known.of(part.kind, part.name)
         names = dict.fromkeys((*trusted, *part.digests))
-        changed = tuple(name for name in names if trusted.get(name) != part.digests.get(name))
+        changed = tuple(
+            name.removeprefix(f"{part.name}{_STARTS}")
+            for name in names
+            if trusted.get(name) != part.digests.get(name)
+        )
         if not changed:
             state = TrustState.TRUSTED
         elif trusted:

@@ -13,12 +13,13 @@ from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanage
 from dataclasses import dataclass
 from functools import partial
 from time import time
-from typing import Literal, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from cogency_tui.agent.edits.file_history import histories
 from cogency_tui.agent.recall.results import Hit, Indexed, Preview, ResultPage, hit_of, listed
 from cogency_tui.child_processes import Job
 from cogency_tui.errors import OpenElsewhereError
+from cogency_tui.protocol.events import ENGINE_RESULTS, Event
 from cogency_tui.protocol.transcript import shown_text
 from cogency_tui.store import events, export_import, usage
 from cogency_tui.store.blobs import Blobs
@@ -35,11 +36,29 @@ from cogency_tui.store.store import Store, StoredConversation
 from cogency_tui.store.trash import Trash
 from cogency_tui.store.usage import Statistics, statistics
 
+if TYPE_CHECKING:
+    from cogency_tui.agent.usage_report import Dimension, Span, UsageReport
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A command of the user's that was run in the files of a side: whether it ended well, how it ended in one
+    line, and its output."""
+
+    command: str
+    passed: bool
+    outcome: str
+    output: str
+
 
 @dataclass(frozen=True, slots=True)
 class Branch:
     """One side since the two parted. `answers` are the model's, in order; `files` the paths that it
-    changed, with the kind of change; `tokens` sent and generated, `cost` in USD if it is known.
+    changed, with the kind of change; `tokens` sent and generated, `cost` in USD if it is known, `seconds` of
+    its cycles.
+
+    Of a turn that was run again, `diffs` are those of the `files`, and `check` is the user's command, if
+    there was one. `model` names the model where it is not that of the conversation.
     """
 
     conversation: StoredConversation
@@ -48,6 +67,12 @@ class Branch:
     files: tuple[tuple[str, Kind], ...]
     tokens: int
     cost: float
+    seconds: float = 0.0
+    calls: int = 0
+    failed: int = 0
+    diffs: tuple[str, ...] = ()
+    check: Check | None = None
+    model: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +106,19 @@ async def _branch(store: Store, id: str, after: int) -> Branch:
     parted = events[0]["timestamp"]
     edits = [edit for edit in await Edits(store.database).of_conversation(id) if edit.timestamp >= parted]
     tokens, cost = await store.database.read(lambda connection: usage.since(connection, id, parted))
+    calls, failed = count_calls(events)
     files: tuple[tuple[str, Kind], ...] = tuple(
         (each.change.path, each.change.kind) for each in histories(edits)
     )
     prompts = tuple(shown_text(event) for event in events if event["type"] == "user")
     answers = tuple(event["content"] for event in events if event["type"] == "respond")
-    return Branch(conversation, prompts, answers, files, tokens, cost)
+    return Branch(conversation, prompts, answers, files, tokens, cost, calls=calls, failed=failed)
+
+
+def count_calls(found: Sequence[Event]) -> tuple[int, int]:
+    """Count the calls among events, and those that failed."""
+    results = [each for each in found if each["type"] == "result" and each["tool"] not in ENGINE_RESULTS]
+    return len(results), sum(each["payload"]["state"] == "failed" for each in results)
 
 
 T = TypeVar("T")
@@ -248,6 +280,12 @@ class Recall:
         return await self._search(
             lambda searcher: statistics(searcher.view.connection, project, since, before)
         )
+
+    async def usage(self, by: "Sequence[Dimension]", span: "Span") -> "UsageReport":
+        """The usage of a period by dimensions."""
+        from cogency_tui.agent.usage_report import report_usage
+
+        return await self._search(lambda searcher: report_usage(searcher.view.connection, by, span))
 
     async def open_elsewhere(self) -> list[Mark]:
         """The conversations that other processes currently have open."""

@@ -132,13 +132,12 @@ class _History:
         if sides is None:
             self._version = None
             return
-        again = self._known.get(version.digest) if known else None
-        if again is None and self._version is None:
-            again = _nobodys(len(sides[0]))
-        elif again is None:
-            again = self._moved(data, edit, known=known)
-        self._owners, self._data, self._version = again, data, version
-        self._known[version.digest] = again
+        # Lines that an undo removes may come back with a redo: they are noted as lost in any case.
+        owners = _nobodys(len(sides[0])) if self._version is None else self._moved(data, edit, known=known)
+        if known:
+            owners = self._known.get(version.digest, owners)
+        self._owners, self._data, self._version = owners, data, version
+        self._known[version.digest] = owners
 
     def _moved(self, data: bytes, edit: Edit | None, *, known: bool) -> _Origins:
         """The owners of the lines after a change by `edit`; with `known`, restored lines return to their

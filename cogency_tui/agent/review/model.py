@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
+from cogency_tui.agent.edits.file_history import hook_of
 from cogency_tui.agent.edits.reverse import Obstacle
 from cogency_tui.agent.edits.undo_selection import UndoRecord
 from cogency_tui.store.edit_records import Edit, Kind, State
@@ -219,6 +220,16 @@ class Hunk:
         """The turns that made it."""
         return tuple(dict.fromkeys(edit.origin.turn for edit in self.edits))
 
+    @property
+    def hooks(self) -> tuple[str, ...]:
+        """The names of the hooks that made it, or a part of it."""
+        return tuple(dict.fromkeys(name for edit in self.edits if (name := hook_of(edit))))
+
+    @property
+    def is_of_hooks(self) -> bool:
+        """True if hooks alone made it."""
+        return all(map(hook_of, self.edits))
+
 
 @dataclass(frozen=True, slots=True)
 class Target:
@@ -262,13 +273,15 @@ class EditedFile(NamedTuple):
 
 class Rewrite(NamedTuple):
     """Lines of the agent that were changed since: from `first` to `end` in the file as the agent left it.
-    `texts` are there instead, from line `line` (from 1) of the current file.
+    `texts` are there instead, from line `line` (from 1) of the current file. `by` is the title of the other
+    conversation that wrote all of them; empty if they are the user's, or another program's.
     """
 
     first: int
     end: int
     line: int
     texts: tuple[str, ...]
+    by: str = ""
 
 
 @dataclass(frozen=True, slots=True)

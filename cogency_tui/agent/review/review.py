@@ -31,6 +31,7 @@ from cogency_tui.agent.review.decision_target import selections_of
 from cogency_tui.agent.review.decisions import Decisions, applied, reverse
 from cogency_tui.agent.review.file_diff import FileDiff, load
 from cogency_tui.agent.review.hunk_transitions import HunkPatcher
+from cogency_tui.agent.review.lines_of_others import OthersLines, Owners, grouped, named, owners_at
 from cogency_tui.agent.review.model import (
     ChangedFile,
     ChangedLines,
@@ -119,6 +120,7 @@ class Review:
 
     def __init__(self, journal: Journal, store: Callable[[], Awaitable[Store]], conversation: str) -> None:
         self._source = ReviewSource(journal, store, conversation)
+        self._store = store
         self._superseded = Superseded(journal)
         self._decisions = Decisions(self._source, self._superseded)
         self._net = NetLines(journal)
@@ -221,7 +223,20 @@ class Review:
                 edited = HunkPatcher(history, outlines, snapshot.decisions, path, blobs).as_edited()
             return fates_of(history.change, outlines.hunks, path, contents, blobs, edited)
 
-        return await self._source.journal.reading(work)
+        found = await self._source.journal.reading(work)
+        owners = await self._owners(snapshot, path)
+        return [named(fate, owners) for fate in found]
+
+    async def others(self, key: FileKey) -> list[OthersLines]:
+        """The lines that other conversations wrote in the file as it is now. Errors as `diff`."""
+        snapshot = await self._source.snapshot()
+        history = snapshot.history(key)
+        path = path_today(key.path, snapshot.renames, history.edits[-1].id)
+        return grouped(await self._owners(snapshot, path))
+
+    async def _owners(self, snapshot: ReviewSnapshot, path: str) -> Owners:
+        own = {self._source.conversation, *(edit.origin.conversation for edit in snapshot.edits)}
+        return await owners_at(self._source.journal, await self._store(), path, own)
 
     async def keep(self, *targets: Target) -> Outcome:
         """Mark new or conflicting parts as kept. Named hunks that were reverted, or are gone from the file,

@@ -21,6 +21,9 @@ _TOKEN = re.compile(
 _AGO = re.compile(r"(\d{1,5})([hdwmy])")
 _HOURS = {"h": 1, "d": 24, "w": 7 * 24, "m": 30 * 24, "y": 365 * 24}
 _COST = re.compile(r"(<=|>=|<|>|=)?\$?(\d+(?:\.\d+)?)")
+MOMENTS = "a date (2026-05-01), an age (30d, 2w, 6h), today or yesterday"
+"""The forms of a moment, in words."""
+
 _FORMATS = ("%Y-%m-%d", "%Y-%m", "%Y", "%Y-%m-%dT%H:%M")
 
 
@@ -70,13 +73,13 @@ def parse(text: str, now: float | None = None) -> Query:
         value = match["phrase"] if match["phrase"] is not None else match["value"]
         if name in _TEXTS and (value or name == "error"):
             found[name].append(fold(value or ""))
-        elif name in ("since", "before") and value and (when := _moment(value, moment)) is not None:
+        elif name in ("since", "before") and value and (when := moment_of(value, moment)) is not None:
             since, before = (when, before) if name == "since" else (since, when)
         elif name == "cost" and (cost := _COST.fullmatch(value or "")):
             costs.append((cost[1] or "=", float(cost[2])))
         elif name in ("since", "before", "cost") and value:
-            form = "a date (2026-05-01), an age (30d, 2w, 6h), today or yesterday"
-            problems.append(f"{match[0]}: expected {'a comparison, e.g. >0.5' if name == 'cost' else form}")
+            form = "a comparison, e.g. >0.5" if name == "cost" else MOMENTS
+            problems.append(f"{match[0]}: expected {form}")
             found["term"].append(fold(match[0]))
         elif name in (*_TEXTS, "since", "before", "cost"):
             # Still being typed: the name of a filter without its value filters nothing.
@@ -99,7 +102,7 @@ _TEXTS = {
 }
 
 
-def _moment(value: str, now: float) -> float | None:
+def moment_of(value: str, now: float) -> float | None:
     """Return the beginning of the period `value`, in Unix seconds of the local time."""
     today = datetime.fromtimestamp(now).astimezone().replace(hour=0, minute=0, second=0, microsecond=0)
     if value in ("today", "yesterday"):

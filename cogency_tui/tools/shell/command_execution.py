@@ -8,6 +8,7 @@ group), except those that `Ended` reports.
 import asyncio
 import os
 import signal
+import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -90,18 +91,20 @@ class RunningCommand:
     @classmethod
     async def start(
         cls,
-        command: str,
+        command: str | Sequence[str],
         cwd: Path,
         environ: Mapping[str, str],
         feed: Callable[[bytes], None],
         wrapper: Sequence[str] = (),
         *,
+        source: int = subprocess.DEVNULL,
         errors: Callable[[bytes], None] | None = None,
         signs: Path | None = None,
         tree: bool = TREE,
     ) -> "RunningCommand":
-        """Start a command, through a sandbox where `wrapper` is given. With `errors`, that receives the
-        standard error, and `feed` only the standard output. `signs` is as in `Supervised.start`.
+        """Start a command, through a sandbox where `wrapper` is given: a text for a shell, or the path of a
+        program and its arguments. With `errors`, that receives the standard error, and `feed` only the
+        standard output. `source` and `signs` are as in `Supervised.start`.
 
         Raises:
             OSError, ValueError: it could not be started.
@@ -111,9 +114,11 @@ class RunningCommand:
         pipes = [os.pipe() for _ in feeds]
         sources = {source: each for (source, _), each in zip(pipes, feeds, strict=True)}
         sinks = [sink for _, sink in pipes]
+        line = [shell_path(), "-c", command] if isinstance(command, str) else command
         try:
             supervised = Supervised.start(
-                *([shell_path(), "-c", command], cwd, environ, sinks[0], wrapper),
+                *(line, cwd, environ, sinks[0], wrapper),
+                source=source,
                 errors=sinks[-1],
                 signs=signs,
                 tree=tree,

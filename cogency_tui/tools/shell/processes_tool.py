@@ -1,4 +1,4 @@
-"""The tool `processes`: lists, reads and stops the background commands of `shell`."""
+"""The tool `processes`: lists, reads, watches and stops the background commands of `shell`."""
 
 from typing import Literal
 
@@ -7,23 +7,25 @@ import msgspec
 from cogency_tui.errors import ToolError
 from cogency_tui.tools.base import Aliases, Intent, Outcome, Spellings, ToolContext, ToolKind, Touch
 from cogency_tui.tools.shell.background import Background, BackgroundState
+from cogency_tui.workspace.protected_names import shown
 
 _SUMMARY = 80
 
 
 class ProcessesArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     id: str = ""
-    action: Literal["list", "read", "stop"] = "list"
+    action: Literal["list", "read", "stop", "watch"] = "list"
+    pattern: str = ""
 
 
 class Processes:
-    """Lists, reads and stops the commands in `background`."""
+    """Lists, reads, watches and stops the commands in `background`."""
 
     name = "processes"
     kind: ToolKind = "execute"
     description = (
-        "List the background commands that shell has started, read the new output of one, or stop it, by "
-        "the id that shell reported."
+        "List the background commands that shell has started, read the new output of one, stop it, or watch "
+        "it (lines that match the regex pattern are reported), by the id that shell reported."
     )
     brief = True
     args = ProcessesArgs
@@ -48,6 +50,8 @@ class Processes:
             return Intent("read", "List background commands")
         process = self._named(args)
         line = f"{process.id}: {summary(process.command)}"
+        if args.action == "watch":
+            return Intent("read", f"{'Watch' if args.pattern else 'Stop watching'} the output of {line}")
         if args.action == "read":
             return Intent("read", f"Read the output of {line}")
         return Intent("command", f"Stop {line}", detail=f"stop {process.id}: {process.command}", own=True)
@@ -57,8 +61,14 @@ class Processes:
         if args.action == "list":
             return self._listed(args.id)
         process = self._named(args)
+        if args.action == "watch":
+            process = self._background.watch(process.id, args.pattern)
+            state = f"watched for {shown(process.watched)}" if process.watched else "no longer watched"
+            return Outcome(f"{process.id}: {state}", f"{process.described}, {state}")
         if args.action == "stop":
             process = await self._background.stop(process.id)
+        if process.ended is not None:
+            self._background.acknowledge(process.id)
         output = self._background.read(process.id).rstrip("\n") or "(nothing new)"
         return Outcome(
             f"{process.id}: {process.described}", "\n".join([process.described, output, *_notes(process)])

@@ -259,6 +259,7 @@ class Shell:
         if output:
             context.report(output)
         if process.ended is not None:
+            background.acknowledge(id)
             notes = [*process.ended.notes, *notes]
             return with_protected(_outcome(process.ended, 0, output, notes, sandboxed=bool(wrapper)), found)
         lines = [f"started in the background as {id}", output.rstrip("\n") or "(no output yet)", *notes]

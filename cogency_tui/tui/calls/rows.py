@@ -46,7 +46,8 @@ class Row(NamedTuple):
 
 
 class BackgroundCommand(msgspec.Struct, frozen=True):
-    """A background command; `remark` describes how it ended. `started` is in Unix seconds."""
+    """A background command; `remark` describes how it ended, or for which lines it is watched. `started` is
+    in Unix seconds."""
 
     id: str
     command: str

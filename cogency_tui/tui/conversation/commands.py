@@ -94,11 +94,21 @@ class ConversationCommands(FeatureCommands):
             "fork": self.fork,
             "retry": self.retry,
             "turns": self.list_turns,
+            "show_plan": self.show_plan,
             "rewind": self.rewind,
             "copy_last_answer": self.copy_last_answer,
             "suggest": self.suggest,
             "resume": self.resume,
         }
+
+    def show_plan(self, _argument: str = "") -> None:
+        """Go to the checklist of the agent's plan."""
+        update = self._display.transcript.plan_update
+        if update is None:
+            self.say("The agent has made no plan here.")
+            return
+        document = self._screen.query_one(Conversation).document
+        self._display.go_to_unit(document.shown_by(update))
 
     def rewind(self, _argument: str = "") -> None:
         """List the user's messages, and go back to before the one that the user chooses."""

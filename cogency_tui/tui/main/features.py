@@ -28,7 +28,11 @@ from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.language_servers.commands import LanguageServerCommands
 from cogency_tui.tui.main.custom_commands import CustomCommands
 from cogency_tui.tui.main.keys import main_key
-from cogency_tui.tui.main.open_conversations import OnOtherScreens, open_conversations_of
+from cogency_tui.tui.main.open_conversations import (
+    OnOtherScreens,
+    ScratchScreens,
+    open_conversations_of,
+)
 from cogency_tui.tui.main.panes import Panes
 from cogency_tui.tui.main.widget_updates import MainDisplay
 from cogency_tui.tui.models.commands import ModelCommands
@@ -39,9 +43,11 @@ from cogency_tui.tui.prompt.prompt import PROMPT_PREFIXES, Prompt
 from cogency_tui.tui.prompt.prompt_and_queue import PromptBox
 from cogency_tui.tui.questions.presenter import Questions
 from cogency_tui.tui.recall.commands import RecallCommands
+from cogency_tui.tui.rerun.commands import RerunCommands
 from cogency_tui.tui.review.commands import ReviewCommands
 from cogency_tui.tui.servers.commands import ServerCommands
 from cogency_tui.tui.settings.commands import SettingsCommands
+from cogency_tui.tui.skills.commands import SkillCommands
 from cogency_tui.tui.status.background_updates import Surroundings
 from cogency_tui.tui.status.commands import StatusCommands
 from cogency_tui.tui.subagents.commands import SubagentCommands
@@ -51,6 +57,8 @@ from cogency_tui.tui.transcript.units import Transcript
 from cogency_tui.tui.trust.bar import TrustBar
 from cogency_tui.tui.trust.commands import TrustCommands
 from cogency_tui.tui.undo.commands import UndoCommands, preview
+from cogency_tui.tui.until.commands import UntilCommands
+from cogency_tui.tui.usage.commands import UsageCommands
 
 if TYPE_CHECKING:
     from cogency_tui.store.store import StoredConversation
@@ -101,9 +109,10 @@ class Features:
         self.custom = CustomCommands(screen, bridge, screen.send)
         self.profile = ProfileCommands(screen, bridge, display)
         self.images = ImageCommands(screen, bridge)
-        recall = RecallCommands(screen, bridge, self.conversations)
+        rerun = RerunCommands(screen, bridge, ScratchScreens(screen))
+        recall = RecallCommands(screen, bridge, self.conversations, rerun.ask)
         self.timeline = TimelineCommands(
-            screen, bridge, display, recall.fork, self._restored, self.images.view
+            screen, bridge, display, recall.fork, self._restored, self.images.view, rerun.ask
         )
         self.subagents = SubagentCommands(
             screen,
@@ -121,6 +130,7 @@ class Features:
             self.conversations,
             recall,
             self.timeline,
+            rerun,
             self.subagents,
             self.cost,
             models,
@@ -131,11 +141,14 @@ class Features:
             self.review,
             LanguageServerCommands(screen, bridge),
             ServerCommands(screen, bridge),
+            SkillCommands(screen, bridge, self.conversations.suggest),
             HelpCommands(screen, bridge, lambda: self.custom.known, self._prompt_help),
             self.custom,
             self.images,
             SettingsCommands(screen, bridge, display),
             StatusCommands(screen, bridge, facts),
+            UsageCommands(screen, bridge, recall.recall),
+            UntilCommands(screen, bridge, self._begin_until),
         )
 
     async def mount(self) -> None:
@@ -194,6 +207,10 @@ class Features:
         self.updates.refresh()
         self.files.refresh()
         self.files.list_shown()
+
+    def _begin_until(self) -> None:
+        self.display.follow()
+        self.trust.put_off()
 
     def _restored(self) -> None:
         """Show the files that an undo, a restore or the review may have changed."""

@@ -11,7 +11,7 @@ all of it as it was. No question is answered, and no work interrupted, from anot
 Invariant: no conversation is on two of them.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from time import time
 from typing import TYPE_CHECKING, Any
@@ -22,6 +22,7 @@ from textual.dom import DOMNode
 from textual.notifications import SeverityLevel
 from textual.screen import Screen
 
+from cogency_tui.store.prompt_text import Written
 from cogency_tui.tui.conversation.commands import OtherScreens, Shown
 from cogency_tui.tui.kit.partial_screen import PartialScreen
 from cogency_tui.tui.kit.typed_app import app_of
@@ -107,6 +108,10 @@ class OpenConversations:
     def open(self, agent: "Agent", conversation_id: str, then: Shown | None = None) -> None:
         """Open a past conversation on another screen, by the choices of `agent`."""
         self._add(agent.beside(), conversation_id, then)
+
+    def open_of(self, agent: "Agent", conversation_id: str, then: Shown | None = None) -> "MainScreen":
+        """Open a conversation of an agent of its own on another screen, and return that."""
+        return self._add(agent, conversation_id, then)
 
     def go_to(self, screen: "MainScreen") -> None:
         """Show the conversation of `screen`, as it was left but for the focus."""
@@ -212,7 +217,7 @@ class OpenConversations:
     def _mode_of(self, screen: "MainScreen") -> str | None:
         return next((mode for mode, each in self._screens.items() if each is screen), None)
 
-    def _add(self, agent: "Agent", conversation_id: str | None, then: Shown | None) -> None:
+    def _add(self, agent: "Agent", conversation_id: str | None, then: Shown | None) -> "MainScreen":
         mode = f"conversation-{self._count}"
         screen = self._make(agent, conversation_id=conversation_id, then=then, number=self._count)
         self._count += 1
@@ -223,6 +228,7 @@ class OpenConversations:
         release = self._hold()
         self._show(mode)
         screen.call_after_refresh(self._complete, screen, release)
+        return screen
 
     def _note_styles(self, screen: "MainScreen") -> None:
         """Note that a screen has the styles of the present theme: otherwise all are restyled to show it."""
@@ -291,6 +297,37 @@ class OnOtherScreens(OtherScreens):
     def _find(self, conversation_id: str) -> "MainScreen | None":
         found = open_conversations_of(self._screen).find(conversation_id)
         return None if found is self._screen else found
+
+
+class ScratchScreens:
+    """Shows conversations of agents of their own on other main screens than `screen`."""
+
+    def __init__(self, screen: "MainScreen") -> None:
+        self._screen = screen
+
+    def run(
+        self,
+        agent: "Agent",
+        conversation_id: str,
+        message: Written,
+        rested: Callable[[Screen[Any]], object],
+        ended: Callable[[], Awaitable[None]],
+    ) -> None:
+        """Open a conversation, and send a message in it. `rested` is called with its screen each time that a
+        turn has ended, and `ended` is awaited when it is closed."""
+
+        def send(_screen: Screen[Any]) -> None:
+            opened.send(message)
+
+        opened = open_conversations_of(self._screen).open_of(agent, conversation_id, send)
+        opened.rested = partial(rested, opened)
+        opened.ended = ended
+
+    def close(self, conversation_id: str) -> None:
+        """Close a conversation."""
+        conversations = open_conversations_of(self._screen)
+        if (found := conversations.find(conversation_id)) is not None:
+            conversations.close(found)
 
 
 def open_conversations_of(node: DOMNode) -> OpenConversations:

@@ -7,7 +7,7 @@ The first frame shows the prompt, ready for text, between the bars and blank pan
 are imported here. Everything else begins with `MainScreen.open`, and is imported by `tui/main/features.py`.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from functools import cached_property
 from time import monotonic, time
@@ -112,6 +112,10 @@ class MainScreen(PartialScreen[None]):
         """True if work has ended here that the user has not seen."""
         self._last_event = 0.0
         self._then = then
+        self.rested: Callable[[], object] | None = None
+        """If set, it is called each time that a turn has ended."""
+        self.ended: Callable[[], Awaitable[None]] | None = None
+        """If set, it is awaited when the screen is closed."""
         self.agent = agent
         self.bridge = Bridge(agent, self, lambda: self._display.transcript.turns)
         self._first = (prompt, conversation_id)
@@ -338,6 +342,8 @@ class MainScreen(PartialScreen[None]):
             self._features.refresh_files()
             self._features.trust.refresh()
             self._features.profile.refresh()
+            if self.rested is not None:
+                self.rested()
         self._features.background.refresh()
         self._features.review.work()
         self._features.timeline.refresh()
@@ -486,6 +492,8 @@ class MainScreen(PartialScreen[None]):
         if self.bridge.working:
             self.bridge.interrupt()
         await self.bridge.leave()
+        if self.ended is not None:
+            await self.ended()
 
     def notify(
         self,

@@ -69,14 +69,16 @@ class MainDisplay(Display):
         find(ToolCalls).show(transcript)
         self.show_conversation()
         self._admit_calls()
-        messages = (unit for unit in transcript.units if isinstance(unit, UserMessage))
+        units = transcript.units
+        messages = (unit for unit in units if isinstance(unit, UserMessage) and not unit.automatic)
         find(Prompt).recall([as_written(each.text, each.images) for each in messages])
         self._mark_changes()
         self.show_state()
 
     def take(self, arrived: list[Event]) -> None:
         self.touch(self.transcript.feed(arrived))
-        is_changed = self._screen.query_one(StatusBar).status.allows_edits != self._bridge.allows_edits
+        status = self._screen.query_one(StatusBar).status
+        is_changed = (status.allows_edits, status.plan) != (self._bridge.allows_edits, self.transcript.plan)
         if is_changed or any(event["type"] in ("error", "metric", "user") for event in arrived):
             self.show_state()
 
@@ -207,7 +209,10 @@ class MainDisplay(Display):
             transcript.total,
             allows_edits=bridge.allows_edits,
             session_expires=bridge.agent.session_expires(bridge.conversation_id),
+            plan=transcript.plan,
         )
+        if (until := bridge.until) is not None:
+            status = replace(status, until=until.name, until_progress=until.progress)
         find(StatusBar).report(status)
         if not self.transcript.units:
             # The start shows the model and the permissions, too.

@@ -6,12 +6,21 @@ from typing import ClassVar
 
 from rich.segment import Segment
 from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
 
-from cogency_tui.agent.recall.recall import Branch, Comparison
+from cogency_tui.agent.recall.recall import Branch, Check, Comparison
 from cogency_tui.safe_text import clean, one_line
-from cogency_tui.tui.kit.dialogs import STYLES, Choices, DialogBody, DialogBox, DialogTitle, ReadingScreen
+from cogency_tui.tui.kit.dialogs import (
+    STYLES,
+    Choice,
+    Choices,
+    DialogBody,
+    DialogBox,
+    DialogTitle,
+    ReadingScreen,
+)
 from cogency_tui.tui.kit.lines import BLANK, Line, fit_path, width_of, wrap
-from cogency_tui.tui.kit.number_format import dollars, plural, tokens
+from cogency_tui.tui.kit.number_format import dollars, duration, plural, tokens
 from cogency_tui.tui.recall.rename_export_dialogs import RECALL_STYLES
 from cogency_tui.tui.recall.row_lines import UNTITLED
 from cogency_tui.tui.theme_styles import ThemeStyles
@@ -21,47 +30,74 @@ _BESIDE = 72
 
 _GAP = 3
 _LONGEST = 4000
+_MOST = 200
+"""Lines of a diff that are shown."""
+
+_LAST = 20
+"""Lines of the output of a check that are shown."""
+
+_ROLES = {"+": "good", "-": "bad"}
 _GLYPHS = {"created": "+", "deleted": "−", "renamed": "→"}
 
 
-class ComparisonScreen(ReadingScreen[None]):
-    """Shows `comparison`."""
+class ComparisonScreen(ReadingScreen[bool]):
+    """Shows `comparison` under a `title`. With `names` the sides are those of a turn that was run again,
+    which the user may discard: then it returns True."""
 
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("d", "discard", "Discard", id="comparison.discard", tooltip="Close the run and its copy")
+    ]
     CSS_PATH: ClassVar = [STYLES, RECALL_STYLES]
 
-    def __init__(self, comparison: Comparison) -> None:
+    def __init__(
+        self, comparison: Comparison, title: str = "Compare forks", names: tuple[str, str] | None = None
+    ) -> None:
         super().__init__()
         self._comparison = comparison
+        self._title = title
+        self._names = names
 
     def compose(self) -> ComposeResult:
+        discard: list[Choice] = [] if self._names is None else [("d", "discard the run", "discard")]
         yield DialogBox(
-            DialogTitle("Compare forks", id="comparison-title"),
+            DialogTitle(self._title, id="comparison-title"),
             DialogBody(self._draw, id="comparison-body"),
-            keys=Choices([("↑ ↓", "scroll", "scroll(1)"), ("escape", "close", "close")]),
+            keys=Choices([("↑ ↓", "scroll", "scroll(1)"), *discard, ("escape", "close", "close")]),
             id="comparison",
-            classes="-tall",
+            classes="-tall" if self._names is None else "-tall -wide",
         )
 
     def on_mount(self) -> None:
         self.query_one(DialogTitle).state(plural(self._comparison.shared, "shared event"))
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        del parameters
+        return action != "discard" or self._names is not None
+
+    def action_discard(self) -> None:
+        self.dismiss(True)
+
     def _draw(self, width: int, styles: ThemeStyles) -> list[Line]:
-        return draw_comparison(self._comparison, width, styles)
+        return draw_comparison(self._comparison, width, styles, self._names)
 
 
-def draw_comparison(comparison: Comparison, width: int, styles: ThemeStyles) -> list[Line]:
-    """Draw both branches: side by side where they fit, else one below the other."""
+def draw_comparison(
+    comparison: Comparison, width: int, styles: ThemeStyles, names: tuple[str, str] | None = None
+) -> list[Line]:
+    """Draw both branches: side by side where they fit, else one below the other. `names` are those of the
+    sides of a turn that was run again."""
+    one, other = names or ("", "")
     left, right = comparison.left, comparison.right
     if width < _BESIDE:
-        sides = [_side(each, other, width, styles) for each, other in ((left, right), (right, left))]
+        sides = [_side(left, right, width, styles, one), _side(right, left, width, styles, other)]
         return [*_flat(sides[0]), BLANK, *_flat(sides[1])]
     column = (width - _GAP) // 2
     lines: list[Line] = []
-    for one, other in zip(
-        _side(left, right, column, styles), _side(right, left, column, styles), strict=True
+    for ours, theirs in zip(
+        _side(left, right, column, styles, one), _side(right, left, column, styles, other), strict=True
     ):
         lines += [BLANK] if lines else []
-        lines += [_beside(a, b, column, styles) for a, b in zip_longest(one, other, fillvalue=BLANK)]
+        lines += [_beside(a, b, column, styles) for a, b in zip_longest(ours, theirs, fillvalue=BLANK)]
     return lines
 
 
@@ -79,30 +115,89 @@ def _beside(left: Line, right: Line, column: int, styles: ThemeStyles) -> Line:
     return Line([*left.segments, space, rule, *right.segments])
 
 
-def _side(branch: Branch, other: Branch, width: int, styles: ThemeStyles) -> list[list[Line]]:
-    """Draw title, usage, prompts, answers and changed files, as a list of lines each."""
+def _side(branch: Branch, other: Branch, width: int, styles: ThemeStyles, name: str) -> list[list[Line]]:
+    """Draw title, usage, prompts, answers and changed files, as a list of lines each; with a `name` the model
+    as well, the changes themselves and the check."""
     title = one_line(branch.conversation.title[:300]) or UNTITLED
-    dearer = " ▲ more" if branch.tokens > other.tokens else " ▼ less" if branch.tokens < other.tokens else ""
-    cost = f" · {dollars(branch.cost)}" if branch.cost else ""
-    took = [
-        Segment(f"{tokens(branch.tokens)} tokens{cost}", styles("text")),
-        Segment(dearer, styles("edit" if branch.tokens > other.tokens else "good")),
-    ]
-    files = [
-        Line(
-            [
-                Segment(f"{_GLYPHS.get(kind, '~')} ", styles("edit")),
-                Segment(fit_path(one_line(path), width - 2), styles("text")),
-            ]
-        )
-        for path, kind in branch.files
-    ]
+    head = [Segment(name or title, styles("text", attributes="bold"))]
+    head += [Segment(f"  {one_line(branch.model)}", styles("dim"))] if name else []
+    took = _difference(f"{tokens(branch.tokens)} tokens", branch.tokens, other.tokens, styles)
+    took += [Segment(f" · {dollars(branch.cost)}", styles("text"))] if branch.cost else []
+    top = wrap(head, width) + wrap(took, width)
+    if not name:
+        return [
+            top,
+            _texts("Prompts", branch.prompts, width, styles),
+            _texts("Answers", branch.answers, width, styles),
+            [_heading("Files", styles), *(_files(branch, width, styles) or [_none(styles)])],
+        ]
+    top += wrap(_difference(duration(branch.seconds), branch.seconds, other.seconds, styles), width)
+    top += wrap([Segment(_describe_calls(branch), styles("text"))], width)
     return [
-        wrap([Segment(title, styles("text", attributes="bold"))], width) + wrap(took, width),
-        _texts("Prompts", branch.prompts, width, styles),
+        top + _check(branch.check, width, styles),
         _texts("Answers", branch.answers, width, styles),
-        [_heading("Files", styles), *(files or [_none(styles)])],
+        [_heading("Changes", styles), *(_changes(branch, width, styles) or [_none(styles)])],
+        _output(branch.check, width, styles),
     ]
+
+
+def _difference(text: str, amount: float, other: float, styles: ThemeStyles) -> list[Segment]:
+    """An amount, with a mark if it is more or less than that of the other side."""
+    mark = " ▲ more" if amount > other else " ▼ less" if amount < other else ""
+    return [
+        Segment(text, styles("text")),
+        Segment(mark, styles("edit" if amount > other else "good")),
+    ]
+
+
+def _describe_calls(branch: Branch) -> str:
+    return f"{plural(branch.calls, 'call')}, {branch.failed} failed"
+
+
+def _files(branch: Branch, width: int, styles: ThemeStyles) -> list[Line]:
+    return [_file(path, kind, width, styles) for path, kind in branch.files]
+
+
+def _file(path: str, kind: str, width: int, styles: ThemeStyles) -> Line:
+    return Line(
+        [
+            Segment(f"{_GLYPHS.get(kind, '~')} ", styles("edit")),
+            Segment(fit_path(one_line(path), width - 2), styles("text")),
+        ]
+    )
+
+
+def _changes(branch: Branch, width: int, styles: ThemeStyles) -> list[Line]:
+    """The changed files, each with its diff."""
+    lines: list[Line] = []
+    for (path, kind), diff in zip(branch.files, branch.diffs, strict=True):
+        lines.append(_file(path, kind, width, styles))
+        shown = [line for line in diff.splitlines() if not line.startswith(("--- ", "+++ "))]
+        for line in shown[:_MOST]:
+            role = _ROLES.get(line[:1], "dim")
+            text = clean(line).expandtabs(4)
+            lines += wrap([Segment(text, styles(role))], width)
+        if left := len(shown) - _MOST:
+            lines += [Line([Segment(f"… {plural(left, 'line')} more", styles("dim"))])] if left > 0 else []
+    return lines
+
+
+def _check(check: Check | None, width: int, styles: ThemeStyles) -> list[Line]:
+    if check is None:
+        return []
+    mark, role = ("✓", "good") if check.passed else ("✗", "bad")
+    text = Segment(f"{one_line(check.command)}: {one_line(check.outcome)}", styles("text"))
+    return wrap([Segment(f"{mark} ", styles(role)), text], width)
+
+
+def _output(check: Check | None, width: int, styles: ThemeStyles) -> list[Line]:
+    """The end of the output of a check."""
+    if check is None or not check.output:
+        return []
+    lines = [_heading("Check", styles)]
+    for line in check.output.splitlines()[-_LAST:]:
+        lines += wrap([Segment(clean(line).expandtabs(4), styles("dim"))], width)
+    return lines
 
 
 def _texts(heading: str, texts: Iterable[str], width: int, styles: ThemeStyles) -> list[Line]:

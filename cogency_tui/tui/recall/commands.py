@@ -1,5 +1,6 @@
 """Commands that open the recall screen, and continue a past conversation or a fork of one chosen there."""
 
+from collections.abc import Callable
 from functools import partial
 from time import time
 from typing import TYPE_CHECKING, Any
@@ -16,22 +17,31 @@ from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.transcript.units import Transcript
 
 if TYPE_CHECKING:
+    from cogency_tui.agent.recall.recall import Where
     from cogency_tui.tui.recall.conversation_management import Upkeep
     from cogency_tui.tui.recall.destination import Destination
     from cogency_tui.tui.recall.rows import RecallEntry
 
 
 class RecallCommands(FeatureCommands):
-    """Shows the recall screen over `screen`; `conversations` opens the conversation chosen there."""
+    """Shows the recall screen over `screen`; `conversations` opens the conversation chosen there, and `rerun`
+    runs a turn of one again."""
 
-    def __init__(self, screen: Screen[Any], bridge: Bridge, conversations: ConversationCommands) -> None:
+    def __init__(
+        self,
+        screen: Screen[Any],
+        bridge: Bridge,
+        conversations: ConversationCommands,
+        rerun: Callable[[str, int], None],
+    ) -> None:
         super().__init__(screen, bridge)
+        self._rerun = rerun
         self._conversations = conversations
 
     def handlers(self) -> dict[str, Handler]:
         return {"recall": self.recall, "rename": self.rename, "export": self.export}
 
-    def recall(self, query: str = "") -> None:
+    def recall(self, query: str = "", where: "Where" = "project") -> None:
         """Search past conversations for `query`, or list them."""
         from cogency_tui.tui.recall.screen import RecallScreen
 
@@ -41,7 +51,9 @@ class RecallCommands(FeatureCommands):
 
         renamed = self._conversations.show_title
         opened = self._conversations
-        screen = RecallScreen(self._bridge.agent, self.idle, opened, query=query, renamed=renamed)
+        screen = RecallScreen(
+            self._bridge.agent, self.idle, opened, query=query, where=where, renamed=renamed
+        )
         app_of(self._screen).push_screen(screen, chosen)
 
     async def rename(self, title: str = "") -> None:
@@ -93,6 +105,9 @@ class RecallCommands(FeatureCommands):
     async def _go_on(self, destination: "Destination") -> None:
         from cogency_tui.tui.transcript.scroll_to_event import read_event
 
+        if destination.again:
+            self._rerun(destination.id, destination.again)
+            return
         try:
             transcript, unit = await self._locate(destination)
             if destination.fork:

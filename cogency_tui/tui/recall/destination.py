@@ -11,14 +11,14 @@ from cogency_tui.tui.kit.typed_app import app_of
 
 if TYPE_CHECKING:
     from cogency_tui.agent.agent import Agent
-    from cogency_tui.tui.timeline.screen import ChosenMoment, TimelineCommand
+    from cogency_tui.tui.timeline.screen import ChosenMoment, TimelineCommand, TurnAgain
 
 
 @dataclass(frozen=True, slots=True)
 class Destination:
     """The destination: the conversation `id`, or a `fork` of it, at the event numbered `event` of `within`
     (the conversation or a sub-agent of it), where one of `terms` occurs; 0 means its end. `trashed` means
-    that the conversation is in the trash."""
+    that the conversation is in the trash. With `again` the turn of that number is to be run again."""
 
     id: str
     within: str
@@ -26,6 +26,7 @@ class Destination:
     terms: tuple[str, ...]
     fork: bool = False
     trashed: bool = False
+    again: int = 0
 
 
 def travel(
@@ -37,10 +38,12 @@ def travel(
 ) -> None:
     """Show the timeline of a conversation over `screen`; `chosen` receives the position to continue from."""
     from cogency_tui.tui.images.commands import view_images
-    from cogency_tui.tui.timeline.screen import ChosenMoment, TimelineScreen
+    from cogency_tui.tui.timeline.screen import ChosenMoment, TimelineScreen, TurnAgain
 
-    async def closed(answer: "ChosenMoment | TimelineCommand | None") -> None:
-        if isinstance(answer, ChosenMoment):
+    async def closed(answer: "ChosenMoment | TurnAgain | TimelineCommand | None") -> None:
+        if isinstance(answer, TurnAgain):
+            chosen(Destination(id, id, 0, (), again=answer.turn))
+        elif isinstance(answer, ChosenMoment):
             chosen(Destination(id, id, answer.point.number, (), answer.fork))
         elif answer is not None:
             await screen.run_action(f"command({answer.handler!r}, {answer.argument!r})")

@@ -46,8 +46,8 @@ _NEXT: dict[Where, Where] = {"project": "everywhere", "everywhere": "trash", "tr
 
 class RecallScreen(AnsweringScreen[Destination | None]):
     """Shows the conversations of `agent`; `opened` are those that are open in this program. `ready` returns
-    whether files can be restored now, and notifies the user if not; `query` is the first search. `renamed`
-    gets the id and the new title of a conversation."""
+    whether files can be restored now, and notifies the user if not; `query` is the first search, in the scope
+    `where`. `renamed` gets the id and the new title of a conversation."""
 
     BINDINGS: ClassVar[list[BindingType]] = RECALL_KEYS
     AUTO_FOCUS = "#recall-field"
@@ -61,6 +61,7 @@ class RecallScreen(AnsweringScreen[Destination | None]):
         opened: Opened,
         *,
         query: str = "",
+        where: Where = "project",
         renamed: Callable[[str, str], None] = lambda _id, _title: None,
         clock: Callable[[], float] = time,
     ) -> None:
@@ -70,6 +71,7 @@ class RecallScreen(AnsweringScreen[Destination | None]):
         self._ready = ready
         self._report_title = renamed
         self._query = query
+        self._where: Where = where
         self._clock = clock
         self._searching = Searching(
             self,
@@ -126,7 +128,7 @@ class RecallScreen(AnsweringScreen[Destination | None]):
         self._fit()
         self._show_states()
         self.set_interval(_REFRESH, self._show_states)
-        self._ask(Asked(self._query))
+        self._ask(Asked(self._query, self._where))
         self.run_worker(self._searching.follow_index, group="recall-index")
 
     def _show_states(self) -> None:

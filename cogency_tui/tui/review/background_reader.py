@@ -130,6 +130,7 @@ class Reading:
             if found:
                 self._shows.show_more()
             file.survived(await self._review.fates(key))
+            file.others = await self._review.others(key)
             self._shows.show_more()
         except CogencyError as exc:
             self._shows.show_problem(exc)

@@ -30,6 +30,9 @@ from cogency_tui.tui.review.open_file import OpenFile
 from cogency_tui.tui.terminal.title_and_notifications import State
 from cogency_tui.tui.theme_styles import ThemeStyles
 
+_HOOKS = 24
+"""Cells for the names of the hooks that made a hunk."""
+
 _SHOWN = 60
 """Lines of one side of a conflict that are shown."""
 
@@ -57,6 +60,10 @@ def draw_head(
     ]
     turns = " ".join(str(turn) for turn in hunk.turns)
     right = [Segment(f"turn {turns} ", styles("dim", on))]
+    if hooks := hunk.hooks:
+        names = ", ".join(map(one_line, hooks))
+        also = "" if hunk.is_of_hooks else "also "
+        right.insert(0, Segment(f"{also}by hook {fit(names, _HOOKS)}  ", styles("accent", on)))
     if fate is not None:
         right.insert(0, Segment(f"{FATES[fate][0]}  ", styles(FATES[fate][1], on)))
     while right and width_of(left) + width_of(right) >= width:

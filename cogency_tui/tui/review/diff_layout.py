@@ -106,7 +106,7 @@ class Layout:
 
     def _make(self) -> Iterator[Section]:
         file, pen = self.file, self._pen
-        yield Texts(("notes", ""), 0, draw_notes(file.file, file.diff.notes, pen.width, pen.theme_styles))
+        yield Texts(("notes", ""), 0, draw_notes(file.file, file.notes, pen.width, pen.theme_styles))
         yield from self._conflict(WHOLE_FILE, 0)
         yield from self._free_lines(WHOLE_FILE, 0)
         gaps = file.diff.gaps()

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from cogency_tui.agent.edits.reverse import Obstacle
 from cogency_tui.agent.review.conflicts import Choice
 from cogency_tui.agent.review.file_diff import FileDiff
+from cogency_tui.agent.review.lines_of_others import OthersLines
 from cogency_tui.agent.review.model import ChangedFile, Hunk, HunkFate, Rewrite
 from cogency_tui.tui.kit.code import Pieces
 from cogency_tui.tui.kit.diff_rows import Coloring
@@ -45,7 +46,8 @@ _COLORED_WHOLE = 60_000
 @dataclass(slots=True, eq=False)
 class OpenFile:
     """`rows` are the lines of each hunk. `parts`, `conflicts` and `choices` are by the id of a hunk: its rows
-    divided where some were changed since; a choice is None until one is made for that place."""
+    divided where some were changed since; a choice is None until one is made for that place. `others` are the
+    lines of other conversations."""
 
     diff: FileDiff
     rows: list[Rows]
@@ -54,6 +56,7 @@ class OpenFile:
     picked: Collection[str] = frozenset[str]()
     fates: dict[str, HunkFate] = field(default_factory=dict[str, HunkFate])
     parts: dict[str, list[Part]] = field(default_factory=dict[str, list[Part]])
+    others: Sequence[OthersLines] = ()
     conflicts: dict[str, Obstacle] = field(default_factory=dict[str, Obstacle])
     choices: dict[str, list[Choice | None]] = field(default_factory=dict[str, list[Choice | None]])
 
@@ -83,6 +86,11 @@ class OpenFile:
             if hunk.id in self.fates
         }
 
+    @property
+    def notes(self) -> Sequence[str]:
+        """The notes of the diff, and which lines are of other conversations."""
+        return [*self.diff.notes, *map(describe_others, self.others)]
+
     def take(self, file: ChangedFile) -> bool:
         """Update the file's state; return False if its lines changed, so that they have to be read again."""
         old = self.file
@@ -102,6 +110,7 @@ class OpenFile:
     def take_over(self, other: "OpenFile") -> None:
         """Adopt the folds from an earlier state of the same file."""
         self.survived(other.fates.values())
+        self.others = other.others
         if len(other.hunks) == len(self.hunks):
             self.unfolded = other.unfolded
 
@@ -139,6 +148,21 @@ class OpenFile:
             same = self.conflicts.get(id) == obstacle
             choices[id] = self.choices[id] if same else [None] * places
         self.conflicts, self.choices = conflicts, choices
+
+
+_MOST_RANGES = 6
+
+
+def describe_others(others: OthersLines) -> str:
+    """`Lines 3–5 and 12 of the file are from “fix parser”, and not part of this review.`"""
+    ranges = [str(first + 1) if end - first == 1 else f"{first + 1}–{end}" for first, end in others.ranges]
+    more = len(ranges) - _MOST_RANGES
+    ranges = [*ranges[:_MOST_RANGES], f"{more} more places"] if more > 1 else ranges
+    listed = f"{', '.join(ranges[:-1])} and {ranges[-1]}" if len(ranges) > 1 else ranges[0]
+    is_one = len(others.ranges) == 1 and others.ranges[0][1] - others.ranges[0][0] == 1
+    whose = f"“{others.title}”" if others.title else "another conversation"
+    lines = f"Line {listed} of the file is" if is_one else f"Lines {listed} of the file are"
+    return f"{lines} from {whose}, and not part of this review."
 
 
 def read_open(diff: FileDiff) -> OpenFile:

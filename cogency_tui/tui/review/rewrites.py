@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from rich.segment import Segment
 
 from cogency_tui.agent.review.model import Rewrite
-from cogency_tui.safe_text import reveal
+from cogency_tui.safe_text import one_line, reveal
 from cogency_tui.tui.kit.code import Pieces, SourceColors
 from cogency_tui.tui.kit.file_text import language_of
-from cogency_tui.tui.kit.lines import CONTINUATION, Line, fold, width_of
+from cogency_tui.tui.kit.lines import CONTINUATION, Line, fit, fold, width_of
 from cogency_tui.tui.kit.number_format import plural
 from cogency_tui.tui.theme_styles import ThemeStyles
 from cogency_tui.workspace.diff_rows import Rows
@@ -75,6 +75,9 @@ def draw_rewrite(
     for at in range(len(shown)):
         number = str(rewrite.line + at).rjust(digits)
         lines += _draw_line(colors.pieces(len(above) + at), number, room, styles)
+    if rewrite.by:
+        words = fit(f"{SIGN} in “{one_line(rewrite.by)}”", max(1, width - digits - 1))
+        lines.insert(0, _draw_note(words, "accent", digits, width, styles))
     if not rewrite.texts:
         lines.append(_draw_note(f"{SIGN} removed", "accent", digits, width, styles))
     if left := len(rewrite.texts) - len(rewrite.texts[:_SHOWN]):

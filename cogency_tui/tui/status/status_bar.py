@@ -19,17 +19,24 @@ from cogency_tui.providers.efforts import describe_effort, substitute
 from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.bar import Part
 from cogency_tui.tui.kit.footer import KeyBar, KeyPart, fit_keys, reserved_width
-from cogency_tui.tui.kit.number_format import dollars, percent, tokens, when
+from cogency_tui.tui.kit.lines import fit
+from cogency_tui.tui.kit.number_format import dollars, percent, plural, tokens, when
 from cogency_tui.tui.kit.permission_badge import permission_badge
 from cogency_tui.tui.theme_styles import ThemeStyles
 
 if TYPE_CHECKING:
     from cogency_tui.agent.agent import Agent
-    from cogency_tui.protocol.events import Measure
+    from cogency_tui.protocol.events import Measure, PlannedStep
     from cogency_tui.tui.prompt.vim_keys import VimStatus
 
 _PENDING = 6
 """The last characters of an incomplete command of Vim's keys that are shown."""
+
+_COMMAND = 24
+"""Cells of the command that decides when the work ends."""
+
+_STEPS = 15
+"""Steps of a plan that its tooltip lists."""
 
 _FIGURES = "command('show_status')"
 
@@ -44,7 +51,8 @@ class Status(msgspec.Struct, frozen=True):
     configuration. `has_sessions`: the provider can do resume mode. `effort_sent` is what the model gets
     instead of an effort that it lacks; `effort_refused`: it has refused it, and is asked without one. At
     `session_expires`, in Unix seconds, the provider drops the session if nothing is sent.
-    `dialect` is the one of the next step, and `dialect_reason` says why.
+    `dialect` is the one of the next step, and `dialect_reason` says why. `plan` is the agent's plan. Work
+    goes on `until` a command succeeds, with this `until_progress`.
     """
 
     mode: Mode
@@ -65,6 +73,9 @@ class Status(msgspec.Struct, frozen=True):
     session_expires: float | None = None
     dialect: Dialect = "xml"
     dialect_reason: str = ""
+    until: str = ""
+    until_progress: str = ""
+    plan: "Sequence[PlannedStep]" = ()
 
     @property
     def in_effect(self) -> Permissions:
@@ -100,8 +111,9 @@ def status_of(
     *,
     allows_edits: bool = False,
     session_expires: float | None = None,
+    plan: "Sequence[PlannedStep]" = (),
 ) -> Status:
-    """The status of `agent`, with the figures of the last cycle and of all."""
+    """The status of `agent`, with the figures of the last cycle and of all, and the agent's plan."""
     choice = agent.dialect or agent.settings.dialect
     return Status(
         mode=agent.mode,
@@ -123,6 +135,7 @@ def status_of(
         session_expires=session_expires,
         dialect=dialect_for(choice, agent.provider),
         dialect_reason=reason_for(choice, agent.provider),
+        plan=plan,
     )
 
 
@@ -241,7 +254,9 @@ class StatusBar(KeyBar):
             _badge(status, styles),
             *_background(self.background, styles),
             *_vim_status(self._vim, styles),
+            *_until(status, styles),
             Part([model], "Model. Click or press F2 to choose another", "command('choose_model')"),
+            *_plan(status, styles),
             *_context(status, styles),
             *_cost(status, styles),
             *_sandbox(status, styles),
@@ -305,6 +320,17 @@ def _vim_status(vim: "VimStatus | None", styles: ThemeStyles) -> list[Part]:
     return [Part(segments, tooltip, steady="vim")]
 
 
+def _until(status: Status, styles: ThemeStyles) -> list[Part]:
+    if not status.until:
+        return []
+    segments = [
+        Segment(f"until {fit(status.until, _COMMAND)}", styles("running", "background")),
+        Segment(f" · {status.until_progress}", styles("dim", "background")),
+    ]
+    tooltip = f"Works until `{status.until}` succeeds. Click for how to stop"
+    return [Part(segments, tooltip, "command('until')")]
+
+
 def _context(status: Status, styles: ThemeStyles) -> list[Part]:
     if not (share := status.context):
         return []
@@ -329,6 +355,25 @@ def _cost(status: Status, styles: ThemeStyles) -> list[Part]:
     tooltip = f"Cost of this conversation{note}. Click for details"
     shown = Segment(f"{about}{dollars(cost)}", styles("text", "background"))
     return [Part([shown], tooltip, _FIGURES, steady="cost")]
+
+
+def _plan(status: Status, styles: ThemeStyles) -> list[Part]:
+    """The progress of the agent's plan while anything of it is left to do."""
+    if not status.plan:
+        return []
+    # Most conversations have no plan.
+    from cogency_tui.protocol.plan import PLAN_GLYPHS, is_finished, progress_of
+
+    if is_finished(status.plan):
+        return []
+    steps = [f"{PLAN_GLYPHS[step['state']]} {one_line(step['text'])}" for step in status.plan]
+    more = [f"… {plural(len(steps) - _STEPS, 'more step')}"] if len(steps) > _STEPS else []
+    tooltip = "\n".join(["The agent's plan. Click to go to it", *steps[:_STEPS], *more])
+    segments = [
+        Segment("plan ", styles("dim", "background")),
+        Segment(progress_of(status.plan), styles("text", "background")),
+    ]
+    return [Part(segments, tooltip, "command('show_plan')", steady="plan")]
 
 
 def describe_sandbox(sandbox: str) -> str:

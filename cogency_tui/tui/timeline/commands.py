@@ -14,14 +14,14 @@ from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.transcript.units import UserMessage, unit_of
 
 if TYPE_CHECKING:
-    from cogency_tui.tui.timeline.screen import ChosenMoment, TimelineCommand, TimelineScreen
+    from cogency_tui.tui.timeline.screen import ChosenMoment, TimelineCommand, TimelineScreen, TurnAgain
 
 
 class TimelineCommands(FeatureCommands):
     """Opens the timeline of the conversation on `display`.
 
     `fork` forks a conversation at an event. `changed` is called when files may have been restored;
-    `view_images` shows images.
+    `view_images` shows images; `rerun` runs a turn of a conversation again.
     """
 
     def __init__(
@@ -32,8 +32,10 @@ class TimelineCommands(FeatureCommands):
         fork: Callable[[str, int], None],
         changed: Callable[[], None],
         view_images: Callable[[Sequence[Image]], None],
+        rerun: Callable[[str, int], None],
     ) -> None:
         super().__init__(screen, bridge)
+        self._rerun = rerun
         self._display = display
         self._fork = fork
         self._changed = changed
@@ -59,13 +61,17 @@ class TimelineCommands(FeatureCommands):
         if self._shown is not None and self._shown.is_mounted:
             self._shown.reload()
 
-    async def _closed(self, conversation_id: str, answer: "ChosenMoment | TimelineCommand | None") -> None:
-        from cogency_tui.tui.timeline.screen import ChosenMoment, TimelineCommand
+    async def _closed(
+        self, conversation_id: str, answer: "ChosenMoment | TurnAgain | TimelineCommand | None"
+    ) -> None:
+        from cogency_tui.tui.timeline.screen import ChosenMoment, TimelineCommand, TurnAgain
 
         self._shown = None
         self._changed()
         if isinstance(answer, TimelineCommand):
             await self._screen.run_action(f"command({answer.handler!r}, {answer.argument!r})")
+        elif isinstance(answer, TurnAgain):
+            self._rerun(conversation_id, answer.turn)
         elif isinstance(answer, ChosenMoment) and answer.fork:
             self._fork(conversation_id, answer.point.number)
         elif isinstance(answer, ChosenMoment):

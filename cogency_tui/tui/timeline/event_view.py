@@ -75,6 +75,8 @@ def _texts_of(event: Event) -> Iterator[tuple[str, str]]:
                 yield "Images", "\n".join(image_chips(event["images"]))
             if "review" in event:
                 yield "Review", event["review"]["text"]
+            if "hooks_context" in event:
+                yield "Added by hooks", event["hooks_context"]
             if "environment" in event:
                 yield "Environment", event["environment"]
         case "think":

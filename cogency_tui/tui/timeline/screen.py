@@ -69,6 +69,13 @@ class ChosenMoment:
 
 
 @dataclass(frozen=True, slots=True)
+class TurnAgain:
+    """The turn of this number is to be run again."""
+
+    turn: int
+
+
+@dataclass(frozen=True, slots=True)
 class TimelineCommand:
     """A command for the main screen."""
 
@@ -76,7 +83,7 @@ class TimelineCommand:
     argument: str
 
 
-class TimelineScreen(AnsweringScreen[ChosenMoment | TimelineCommand | None]):
+class TimelineScreen(AnsweringScreen[ChosenMoment | TurnAgain | TimelineCommand | None]):
     """Shows one conversation. `ready` returns whether changes are possible now, else notifies the user;
     `view_images` shows images."""
 
@@ -228,6 +235,15 @@ class TimelineScreen(AnsweringScreen[ChosenMoment | TimelineCommand | None]):
 
     def action_open(self) -> None:
         self._leave(fork=False)
+
+    def action_again(self) -> None:
+        """Run the turn of the selected event again."""
+        if self._past is None:
+            return
+        if turn := self._past.points[self._index].turn:
+            self.dismiss(TurnAgain(turn))
+        else:
+            self.notify("This event belongs to no turn.", severity="warning", markup=False)
 
     def _leave(self, *, fork: bool) -> None:
         if self._past is not None:

@@ -11,6 +11,7 @@ from typing import Any
 
 from rich.segment import Segment
 
+from cogency_tui.protocol.events import HookRun, PlannedStep
 from cogency_tui.protocol.transcript import NO_OUTPUT
 from cogency_tui.safe_text import clean, one_line, reveal
 from cogency_tui.tui.kit.command_output import Output, OutputLines
@@ -19,7 +20,9 @@ from cogency_tui.tui.kit.lines import BLANK, CONTINUATION, Line, cells, fit, fol
 from cogency_tui.tui.kit.number_format import duration, plural, size
 from cogency_tui.tui.paste_chips import image_chips
 from cogency_tui.tui.theme_styles import ThemeStyles
+from cogency_tui.tui.transcript.call_lines import describe_hook
 from cogency_tui.tui.transcript.call_unit import GLYPHS, ROLES, CallUnit
+from cogency_tui.tui.transcript.pen import Pen
 
 _LONGEST_VALUE = 2_000
 """Characters of an argument on one line up to which it is shown beside its key."""
@@ -177,7 +180,10 @@ class CallLayout:
 
     def _body(self) -> list[LayoutBlock]:
         below = self._outcome()
-        groups = (self._reason(shown=any(map(len, below))), self._arguments(), below, self._sent())
+        groups = (
+            *(self._reason(shown=any(map(len, below))), self._arguments(), below, self._sent()),
+            self._hooks(),
+        )
         blocks: list[LayoutBlock] = []
         for group in groups:
             # The output of a call that has not ended may still come.
@@ -203,6 +209,7 @@ class CallLayout:
         replaced = self._replacement()
         hidden = {"command", "cmd", *(("old", "new") if self._diff or replaced else ())}
         hidden |= {"content"} if self._diff else set()
+        hidden |= {"steps"} if self.call.plan is not None else set()
         shown = [key for key in args if key not in hidden]
         column = min(_WIDEST_KEY, max((cells(one_line(key)) for key in shown), default=0)) + 2
         for key in shown:
@@ -259,7 +266,7 @@ class CallLayout:
 
     def _outcome(self) -> list[LayoutBlock]:
         call, width, styles = self.call, self.width, self.theme_styles
-        blocks: list[LayoutBlock] = []
+        blocks: list[LayoutBlock] = [self._plan_block(call.plan)] if call.plan else []
         if call.steps():
             blocks += [_StepLines(call, width, styles), Fixed([BLANK] if call.settled else [])]
         if self._diff:
@@ -277,6 +284,11 @@ class CallLayout:
             blocks += [*([Fixed([BLANK])] if blocks else []), Fixed(problems)]
         return [*blocks, Fixed(chips)] if chips else blocks
 
+    def _plan_block(self, plan: Sequence[PlannedStep]) -> LayoutBlock:
+        from cogency_tui.tui.transcript.plan_lines import draw_steps
+
+        return Fixed(draw_steps(plan, Pen(self.width + 2, self.theme_styles), expanded=True))
+
     def _sent(self) -> list[LayoutBlock]:
         """The text that the model was sent, where the user is shown a shorter one."""
         if not self.call.sent:
@@ -285,6 +297,17 @@ class CallLayout:
         lines.write(reveal(self.call.sent))
         label = Fixed([Line([Segment("Sent to the model", styles("dim"))])])
         return [label, LazyLayout(lines, self.width, styles, indent=2)]
+
+    def _hooks(self) -> list[LayoutBlock]:
+        """The hooks that ran for the call, each with what it wrote."""
+        blocks: list[LayoutBlock] = []
+        for run in self.call.hooks:
+            blocks.append(Fixed([draw_hook(run, self.width, self.theme_styles)]))
+            if run["output"]:
+                lines = OutputLines()
+                lines.write(reveal(clean(run["output"])))
+                blocks.append(LazyLayout(lines, self.width, self.theme_styles, role="dim", indent=2))
+        return blocks
 
     def _output(self, result: Output) -> list[LayoutBlock]:
         if (self._status and not self._text) or (self._row and self._text == NO_OUTPUT):
@@ -323,6 +346,15 @@ def draw_command(command: str, width: int, styles: ThemeStyles) -> Line:
     # A longer line has no room, and would be measured at each tick of the clock.
     shown = reveal(first[:_LONGEST_VALUE].expandtabs(4))
     return Line([Segment(fit(f"$ {shown}{' …' if newline else ''}", width), styles("edit"))])
+
+
+def draw_hook(run: HookRun, width: int, styles: ThemeStyles) -> Line:
+    """Draw a run of a hook in a line: its event, what it did, and its time."""
+    head = Segment(f"hook {one_line(run['name'])}", styles("text", attributes="bold"))
+    did = describe_hook(run)
+    facts = f"  {run['on']}{f' · {did}' if did else ''} · {duration(run['duration'])}"
+    style = styles("dim" if run["state"] == "done" else "edit")
+    return Line([head, Segment(fit(facts, max(1, width - width_of([head]))), style)])
 
 
 def draw_head(

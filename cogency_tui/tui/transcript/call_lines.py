@@ -7,18 +7,26 @@ A path is shortened for the width of the list alone, never for the columns of it
 in a list. The name of a file is cut only where it has no room by itself, without any columns.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from rich.segment import Segment
 from rich.style import Style
 
 from cogency_tui.agent.user_command import NAME
-from cogency_tui.protocol.events import DECLINED, Diagnostic, DiagnosticsChange, summarize_diagnostics
+from cogency_tui.protocol.events import (
+    DECLINED,
+    Author,
+    ChangedBy,
+    Diagnostic,
+    DiagnosticsChange,
+    HookRun,
+    summarize_diagnostics,
+)
 from cogency_tui.protocol.transcript import NO_OUTPUT
 from cogency_tui.safe_text import one_line, reveal
 from cogency_tui.tui.kit.lines import Line, cells, fit, fit_path, fit_words, width_of, wrap
-from cogency_tui.tui.kit.number_format import duration, plural, whole_seconds
+from cogency_tui.tui.kit.number_format import duration, plural, when, whole_seconds
 from cogency_tui.tui.paste_chips import image_chips
 from cogency_tui.tui.theme_styles import ThemeStyles
 from cogency_tui.tui.transcript.call_unit import (
@@ -51,6 +59,17 @@ _LEAST_SUBJECT = 12
 _LEAST_FACT = 10
 """Cells of a fact below which it is not cut, but left out."""
 
+_LONGEST_TITLE = 32
+"""Cells of the title of another conversation."""
+
+_AUTHORS: Mapping[Author, str] = {
+    "conversation": "in {}",
+    "subagent": "by the sub-agent {}",
+    "user": "by you",
+    "command": "possibly by a command in {}",
+    "program": "outside this program",
+}
+
 _TIMED: frozenset[State] = frozenset({"running", "done", "failed", "interrupted"})
 _QUIET: frozenset[State] = frozenset({"queued", "declined", "skipped", "not run"})
 _OBVIOUS = OPEN | frozenset[State](("done", "interrupted", "not run"))
@@ -59,15 +78,45 @@ _OBVIOUS = OPEN | frozenset[State](("done", "interrupted", "not run"))
 
 def draw_call(call: CallUnit, pen: Pen, *, expanded: bool = False) -> list[Line]:
     """Draw the card of a call: one line, or one for each changed file. Unless it is `expanded`, the reason
-    of a failure, that of a refusal for which the line has no room, and the end of running output follow."""
-    problems = [] if expanded else _problem_lines(call, pen)
+    of a failure, that of a refusal for which the line has no room, the end of running output, the hooks that
+    did something and the problems that language servers report follow."""
+    below = (
+        [] if expanded else [*(_hook_row(run, pen) for run in call.notable_hooks), *_problem_lines(call, pen)]
+    )
+    return [*_card(call, pen, expanded=expanded), *below]
+
+
+def _card(call: CallUnit, pen: Pen, *, expanded: bool) -> list[Line]:
     changes = call.changes()
     if changes:
-        return [*(_change_row(call, change, pen) for change in changes), *problems]
+        return [*(_change_row(call, change, pen) for change in changes), *_changes_by_others(call, pen)]
     row, images = _card_row(call, pen), [] if expanded else _image_lines(call, pen)
     if call.mode and call.word not in row.text and not expanded:
         return [row, _below(Segment(call.word, pen.styles("dim")), pen)]
-    return [row, *([] if expanded else _excerpt(call, pen)), *images, *problems]
+    return [row, *([] if expanded else _excerpt(call, pen)), *images, *_changes_by_others(call, pen)]
+
+
+def _changes_by_others(call: CallUnit, pen: Pen) -> list[Line]:
+    """Draw who else has changed the files of a call: `also changed in “fix parser” 14:05`."""
+    files: dict[str, list[str]] = {}
+    for change in call.changed_by:
+        author = f"{_AUTHORS[change['by']].format(_named(change))} {when(change['at'], pen.now)}"
+        files.setdefault(change["path"], []).append(author)
+    is_one = len(files) == 1
+    return [
+        _below(
+            Segment(
+                f"{'' if is_one else f'{one_line(path)} '}also changed {', '.join(by)}", pen.styles("edit")
+            ),
+            pen,
+        )
+        for path, by in files.items()
+    ]
+
+
+def _named(change: ChangedBy) -> str:
+    title = one_line(change["title"])
+    return f"“{fit(title, _LONGEST_TITLE)}”" if title else ""
 
 
 def run_row(calls: Sequence[CallUnit], pen: Pen, *, opened: bool) -> Line:
@@ -234,6 +283,30 @@ def _problem_lines(call: CallUnit, pen: Pen) -> list[Line]:
     return [line.indented(indent) for line in drawn]
 
 
+def _hook_row(run: HookRun, pen: Pen) -> Line:
+    """Draw a run of a hook: what it changed, or why it blocked or failed, and its time."""
+    styles = pen.styles
+    time = [Segment(duration(run["duration"]).rjust(TIME_COLUMN), styles("dim"))]
+    left = [Segment(f"  hook {one_line(run['name'])}", styles("dim"))]
+    left.append(Segment(f"  {describe_hook(run)}", styles("dim" if run["state"] == "done" else "edit")))
+    room = pen.width - width_of(time) - _GAP
+    if width_of(left) > room:
+        left[-1] = Segment(fit(left[-1].text, max(1, room - width_of(left[:1]))), left[-1].style)
+    return pen.apart(left, time if width_of([*left, *time]) + _GAP <= pen.width else [])
+
+
+def describe_hook(run: HookRun) -> str:
+    """What a hook did, in a line: the lines that it changed, and how it ended if it was not done."""
+    changes = run["changes"]
+    added, removed = (sum(change[side] for change in changes) for side in ("added", "removed"))
+    counts = count_lines(added, removed) if changes else ""
+    files = f" in {plural(len(changes), 'file')}" if len(changes) > 1 else ""
+    ended = {"done": "", "blocked": "blocked", "failed": "failed"}[run["state"]]
+    outcome = one_line(run["outcome"])
+    how = f"{ended}: {outcome}" if ended and outcome else ended
+    return " · ".join(part for part in (f"{counts}{files}", how) if part)
+
+
 def _image_lines(call: CallUnit, pen: Pen) -> list[Line]:
     """Draw the chips of the images in the result of a call."""
     dim = pen.styles("dim")
@@ -315,8 +388,9 @@ def command_row(
     *,
     frame: int,
     on: str = "surface",
+    remark: str = "",
 ) -> Line:
-    """Draw a background command with its running time in `seconds`."""
+    """Draw a background command with its running time in `seconds`, and a `remark` on it."""
     head = [
         Segment(f"{_glyph(state, frame)} ", styles(ROLES[state], on)),
         Segment("$ ", styles("edit", on)),
@@ -326,7 +400,8 @@ def command_row(
     word = "" if state == "done" else state
     right = _Columns(Segment(word, style), Segment(time.rjust(TIME_COLUMN), style))
     subject = Subject(one_line(command), is_path=False)
-    return _row(head, subject, styles("text", on), right, width, styles("text", on))
+    fact = Segment(one_line(remark), styles("dim", on))
+    return _row(head, subject, styles("text", on), right, width, styles("text", on), fact)
 
 
 def heading_row(text: str, width: int, styles: ThemeStyles) -> Line:

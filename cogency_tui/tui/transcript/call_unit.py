@@ -11,8 +11,18 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 import msgspec
 
-from cogency_tui.protocol.events import CallEvent, DiagnosticsChange, Image, ResultEvent, outcome_shown
+from cogency_tui.protocol.events import (
+    CallEvent,
+    ChangedBy,
+    DiagnosticsChange,
+    HookRun,
+    Image,
+    PlannedStep,
+    ResultEvent,
+    outcome_shown,
+)
 from cogency_tui.protocol.events import Step as StepFields
+from cogency_tui.protocol.plan import describe_plan
 from cogency_tui.protocol.transcript import as_tool_call
 from cogency_tui.safe_text import clean, one_line
 from cogency_tui.tui.kit.command_output import Output
@@ -126,12 +136,12 @@ class CallUnit(msgspec.Struct):
     `outcome` is for the user, `sent` the text that the model was sent in its place, if that says more. `mode`
     is the permission mode that refused the call. Files in the directory `root` are shown relative to it.
     `asked` is when its question appeared, `decision` the user's about its changes in the review. Of an
-    `orphaned` call the program ended before it was complete.
+    `orphaned` call the program ended before it was complete. `plan` is the model's plan from its result on.
 
-    `diagnostics` are the problems that language servers report with its result.
-
-    `output` is its output so far, until a result replaces it, with its `images`. From then on the texts in
-    `arguments` and `content` are packed: `args` and `result` unpack them.
+    `hooks` are the hooks that ran for it, `diagnostics` the problems that language servers report with its
+    result, `changed_by` the changes by others that were in its files, unknown
+    to the model. `output` is its output so far, until a result replaces it, with its `images`. From then on
+    the texts in `arguments` and `content` are packed: `args` and `result` unpack them.
     """
 
     id: str
@@ -151,6 +161,9 @@ class CallUnit(msgspec.Struct):
     decision: "Decision" = ""
     orphaned: bool = False
     images: Sequence[Image] = ()
+    hooks: Sequence[HookRun] = ()
+    changed_by: Sequence[ChangedBy] = ()
+    plan: Sequence[PlannedStep] | None = None
     diagnostics: DiagnosticsChange | None = None
     _steps: list[CallStep] = msgspec.field(default_factory=list[CallStep])
     _pieces: dict[str, list[str]] = msgspec.field(default_factory=dict[str, list[str]])
@@ -232,6 +245,9 @@ class CallUnit(msgspec.Struct):
         self.sent = clean(payload["outcome"]) if "brief" in payload or self.mode else ""
         self.content = packed_texts(payload["content"])
         self.images = payload.get("images", ())
+        self.hooks = payload.get("hooks", ())
+        self.changed_by = payload.get("changed_by", ())
+        self.plan = payload.get("plan")
         self.diagnostics = payload.get("diagnostics")
         self.arguments = packed_texts(self.args)
         self._pieces.clear()
@@ -312,7 +328,11 @@ class CallUnit(msgspec.Struct):
         """Its subject, as far as it is written."""
         if self._subject is not None:
             return self._subject
-        subject = _subject_of(self.name, self.args, self.root)
+        subject = (
+            Subject(one_line(describe_plan(self.plan)), is_path=False)
+            if self.plan is not None
+            else _subject_of(self.name, self.args, self.root)
+        )
         if self.settled:
             self._subject = subject
         return subject
@@ -333,7 +353,20 @@ class CallUnit(msgspec.Struct):
         """The way in which calls like this one are counted together: only calls that just read text are."""
         from cogency_tui.tools.registry import tally_of
 
-        return None if self.images or self.diagnostics else tally_of(self.name)
+        is_notable = self.images or self.notable_hooks or self.diagnostics
+        return None if is_notable else tally_of(self.name)
+
+    @property
+    def notable_hooks(self) -> Sequence[HookRun]:
+        """The hooks that changed files, blocked the call or failed."""
+        return [run for run in self.hooks if run["changes"] or run["state"] != "done"]
+
+    @property
+    def is_plan(self) -> bool:
+        """True if it updates the plan, or is about to."""
+        from cogency_tui.tools.registry import own_tool
+
+        return self.plan is not None or own_tool(self.name) == "plan"
 
     @property
     def may_change(self) -> bool:

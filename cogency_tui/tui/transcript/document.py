@@ -12,6 +12,7 @@ from importlib import import_module
 from time import time
 from typing import NamedTuple, TypeGuard
 
+from cogency_tui.protocol.events import PlannedStep
 from cogency_tui.tui.kit.lazy_text_layout import Heights
 from cogency_tui.tui.kit.lines import BLANK, Line
 from cogency_tui.tui.theme_styles import ThemeStyles
@@ -19,7 +20,7 @@ from cogency_tui.tui.transcript.call_unit import CallUnit
 from cogency_tui.tui.transcript.folding import Folding
 from cogency_tui.tui.transcript.messages_and_notices import FOLDED_ROWS, is_long, is_shortened
 from cogency_tui.tui.transcript.pen import TAIL, Pen
-from cogency_tui.tui.transcript.unit_lines import FOLDED_AWAY, DrawnUnit, draw_run, draw_unit
+from cogency_tui.tui.transcript.unit_lines import FOLDED_AWAY, DrawnUnit, draw_plan_card, draw_run, draw_unit
 from cogency_tui.tui.transcript.units import Notice, Prose, Transcript, Unit, UserMessage, is_own
 
 _UNITS, _LINES = 256, 1024
@@ -101,6 +102,12 @@ class Document:
         self._drawn.pop(index, None)
         self._refold(self._folding.update(index))
         self._drawn.pop(self.shown_by(index), None)
+        for card in self.cards_beside(index):
+            self._drawn.pop(card, None)
+
+    def cards_beside(self, index: int) -> Sequence[int]:
+        """The checklists that unit `index` may have changed."""
+        return self._folding.plans.beside(index)
 
     def cut(self, count: int) -> None:
         """Remove all but the first `count` units."""
@@ -112,6 +119,8 @@ class Document:
             self._drawn.pop(last, None)
             self.expanded.discard(last)
         self._refold(self._folding.cut(count))
+        if (card := self._folding.plans.last) is not None:
+            self._drawn.pop(card, None)
 
     def toggle(self, index: int, block: int = 0) -> None:
         """Open or close unit `index`, or the run that begins with it if `block` shows that."""
@@ -149,6 +158,8 @@ class Document:
 
     def shown_in(self, index: int, block: int) -> Sequence[int]:
         """The units that a block shows: those of a run for its line, otherwise the block's own."""
+        if self._folding.plans.card(index) == index:
+            return (self._folding.plans.shown_in(index),)
         run = self._folding.run(index)
         return run if run and block < self.own_block(index) else (index,)
 
@@ -319,10 +330,20 @@ class Document:
             return self._draw_answer(unit, drawn)
         pen = Pen(self.width, self.theme_styles, self._clock(), self.frame, self._review_key, self.tail)
         expanded = index in self.expanded
+        if (plan := self._plan_at(index)) is not None:
+            is_folded = folding.plans.card(index) == index and not folding.plans.is_last(index)
+            return draw_plan_card(plan, pen, folded=is_folded, expanded=expanded)
         if not (run := folding.run(index)):
             return draw_unit(unit, pen, expanded=expanded, within=folding.is_within(index))
         calls = [self.transcript.call(each) for each in run]
         return draw_run(calls, pen, opened=folding.is_open(index), expanded=expanded)
+
+    def _plan_at(self, index: int) -> Sequence[PlannedStep] | None:
+        """The plan that unit `index` shows; None if it shows none."""
+        if self._folding.plans.card(index) == index:
+            return self._folding.plans.plan(index)
+        unit = self.transcript.units[index]
+        return unit.plan if isinstance(unit, CallUnit) else None
 
     def _draw_answer(self, unit: Prose, drawn: DrawnUnit | None) -> DrawnUnit:
         from cogency_tui.tui.kit.markdown_stream import MarkdownStream

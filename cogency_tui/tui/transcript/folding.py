@@ -1,4 +1,5 @@
-"""The units of a transcript that take no lines: short thoughts, and all but the first of a run.
+"""The units of a transcript that take no lines: short thoughts, all but the first of a run, and updates of a
+checklist that is above.
 
 A run are two or more calls in a row that only read, and that have not failed: while it is closed, its first
 unit shows one line for all of them. A thought between two of them that is not shown does not part them.
@@ -9,6 +10,7 @@ from itertools import takewhile
 from typing import Literal
 
 from cogency_tui.tui.transcript.call_unit import CallUnit, State
+from cogency_tui.tui.transcript.plan_cards import PlanCards
 from cogency_tui.tui.transcript.units import Prose, TurnEnd, Unit
 
 SHORTEST_THOUGHT = 1.0
@@ -35,18 +37,25 @@ class Folding:
         """The runs that the user has opened, by their first call."""
         self._unfolded: set[int] = set()
         """The runs with an expanded call."""
+        self.plans = PlanCards(units)
         self.extend()
 
     def extend(self) -> range:
         """Add the units that are new; return all units that now take other lines."""
         first = changed = len(self._parts)
         for index in range(first, len(self._units)):
+            self.plans.add(index)
             self._parts.append(self._part(index))
             changed = min(changed, self._join(index))
         return range(changed, len(self._parts))
 
     def update(self, index: int) -> range:
         """Take up a change of unit `index`; return the units that now take other lines."""
+        card = self.plans.card(index)
+        self.plans.update(index)
+        if card == index != self.plans.card(index):
+            # The next update has the checklist now, since this one failed.
+            return self._update_all(index, len(self._parts))
         part = self._part(index)
         if part != self._parts[index]:
             self._parts[index] = part
@@ -54,9 +63,15 @@ class Folding:
         head = self._heads.get(index)
         return range(head, self._runs[head][-1] + 1) if head is not None and self._unfold(head) else range(0)
 
+    def _update_all(self, first: int, last: int) -> range:
+        for index in range(first, last):
+            self._parts[index] = self._part(index)
+        return self._arrange(first, last)
+
     def cut(self, count: int) -> range:
         """Remove all but the first `count` units; return those that now take other lines."""
         self._forget(range(count, len(self._parts)))
+        self.plans.cut(count)
         del self._parts[count:]
         return self._arrange(count, count)
 
@@ -81,6 +96,13 @@ class Folding:
 
     def shown_by(self, index: int) -> int:
         """The unit whose lines represent unit `index`."""
+        card = self.plans.card(index)
+        if card is not None:
+            return card if self._parts[index] == "hidden" else index
+        return self._run_of(index)
+
+    def _run_of(self, index: int) -> int:
+        """The first call of the closed run that unit `index` is in; itself if it is in none."""
         head = self._heads.get(index, index)
         return index if head == index or self.is_open(head) else head
 
@@ -109,12 +131,14 @@ class Folding:
 
     def open_around(self, index: int) -> range:
         """Open the run that unit `index` is in; return the units that now take other lines."""
-        head = self._heads.get(index, index)
-        return range(0) if self.shown_by(index) == index else self.toggle(head)
+        head = self._run_of(index)
+        return range(0) if head == index else self.toggle(head)
 
     def _part(self, index: int) -> Part:
         unit = self._units[index]
         if isinstance(unit, CallUnit):
+            if self.plans.card(index) not in (None, index) and index not in self._expanded:
+                return "hidden"
             return "joins" if unit.state in _QUIET and unit.tally is not None else "stands"
         if index in self._expanded:
             return "stands"

@@ -56,6 +56,8 @@ def draw_user_message(message: UserMessage, pen: Pen, *, expanded: bool) -> list
     lines += [Line([Segment(fit(each, pen.width), chip_style(each, dim))]) for each in chips_beside(message)]
     if message.reviewed:
         lines.append(Line([Segment(fit(_describe_review(message), pen.width), dim)]))
+    if message.until:
+        lines.append(Line([Segment(fit(message.until, pen.width), dim)]))
     return lines
 
 

@@ -13,7 +13,7 @@ from cogency_tui.tui.kit.lines import Line
 from cogency_tui.tui.paste_chips import image_chips
 from cogency_tui.tui.transcript.call_unit import CallUnit
 from cogency_tui.tui.transcript.messages_and_notices import chips_beside
-from cogency_tui.tui.transcript.unit_text import as_it_reads, outcome_of, text_of
+from cogency_tui.tui.transcript.unit_text import as_it_reads, describe_call, outcome_of, text_of
 from cogency_tui.tui.transcript.units import Prose, Transcript, TurnEnd, Unit, UserMessage
 
 _SLICE = 0.004
@@ -139,6 +139,8 @@ def count_in_markdown(text: str, query: str) -> int:
 
 
 def _count_in_call(call: CallUnit, query: str) -> int:
+    if call.plan is not None:
+        return describe_call(call).casefold().count(query)
     arguments = [str(value) for value in call.args.values()]
     parts = [call.name, *arguments, call.outcome, outcome_of(call), *image_chips(call.images)]
     return sum(part.casefold().count(query) for part in dict.fromkeys(parts))

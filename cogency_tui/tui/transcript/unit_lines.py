@@ -5,6 +5,7 @@ from typing import Protocol
 
 from rich.segment import Segment
 
+from cogency_tui.protocol.events import PlannedStep
 from cogency_tui.tui.kit.lazy_text_layout import MOST_LAID, Fixed, Recent, Stack
 from cogency_tui.tui.kit.lazy_text_layout import LayoutBlock as Rows
 from cogency_tui.tui.kit.lines import BLANK, Line
@@ -136,6 +137,16 @@ def draw_run(calls: Sequence[CallUnit], pen: Pen, *, opened: bool, expanded: boo
     """Draw the line of a run, and below it, if the run is `opened`, the first of its `calls`."""
     line = _Indented(Fixed([run_row(calls, _narrowed(pen, INDENT), opened=opened)]), INDENT, pen.styles)
     return Blocks(line, _draw_call(calls[0], pen, 2 * INDENT, expanded=expanded)) if opened else Blocks(line)
+
+
+def draw_plan_card(plan: Sequence[PlannedStep], pen: Pen, *, folded: bool, expanded: bool) -> Blocks:
+    """Draw a checklist: a `folded` one is one line, unless it is `expanded`."""
+    # Many conversations have no plan.
+    from cogency_tui.tui.transcript.plan_lines import draw_plan
+
+    within = _narrowed(pen, INDENT)
+    lines = draw_plan(plan, within, folded=folded and not expanded, expanded=expanded)
+    return Blocks(_Indented(Fixed(lines), INDENT, pen.styles))
 
 
 def _draw_call(call: CallUnit, pen: Pen, indent: int, *, expanded: bool) -> Rows:

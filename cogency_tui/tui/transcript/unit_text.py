@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from cogency_tui.protocol.plan import plan_as_text, progress_of
 from cogency_tui.safe_text import reveal
 from cogency_tui.tui.transcript.call_unit import CallUnit
 from cogency_tui.tui.transcript.messages_and_notices import describe_summarized, describe_turn_end
@@ -43,6 +44,8 @@ def text_of(unit: Unit) -> str:
 
 def describe_call(call: CallUnit) -> str:
     """The tool and its arguments; a command as it was run."""
+    if call.plan is not None:
+        return f"plan {progress_of(call.plan)}\n{plan_as_text(call.plan)}"
     args = call.args
     command = args.get("command") or args.get("cmd")
     head = f"$ {reveal(command)}" if isinstance(command, str) else call.name
@@ -52,6 +55,8 @@ def describe_call(call: CallUnit) -> str:
 
 def outcome_of(call: CallUnit) -> str:
     """The result of a call: its diff or its output; else its outcome."""
+    if call.plan is not None:
+        return ""
     return (call.diff() or call.body() or call.outcome).rstrip("\n")
 
 

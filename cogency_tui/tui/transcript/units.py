@@ -18,6 +18,7 @@ import msgspec
 
 from cogency_tui.agent.user_command import NAME
 from cogency_tui.protocol.events import (
+    BACKGROUND_NEWS,
     CallEvent,
     CommentPlace,
     ErrorEvent,
@@ -25,14 +26,16 @@ from cogency_tui.protocol.events import (
     Event,
     Image,
     Measure,
+    PlannedStep,
     RanCommand,
     ResultEvent,
+    UntilTurn,
     UserEvent,
     begins_turn,
 )
 from cogency_tui.protocol.transcript import NO_OUTPUT
 from cogency_tui.providers.token_counting import CHARACTERS_PER_TOKEN
-from cogency_tui.safe_text import Sanitizer, clean
+from cogency_tui.safe_text import Sanitizer, clean, one_line
 from cogency_tui.store.pins import Place
 from cogency_tui.store.prompt_text import without_image_chips
 from cogency_tui.tui.transcript.call_unit import CallUnit, FileChange
@@ -83,13 +86,16 @@ def is_stored(unit: object) -> bool:
 
 class UserMessage(msgspec.Struct):
     """A message of the user, sent at this Unix time with these `images`: `reviewed` if with decisions or
-    comments of the review, the `comments` on these lines."""
+    comments of the review, the `comments` on these lines. `until` is its place in the work until a command
+    succeeds; an `automatic` one has been written by that."""
 
     text: str
     sent: float = 0.0
     reviewed: bool = False
     comments: Sequence[CommentPlace] = ()
     images: Sequence[Image] = ()
+    until: str = ""
+    automatic: bool = False
 
 
 class Prose(msgspec.Struct):
@@ -251,6 +257,8 @@ class Transcript:
         self.step: Measure = {}
         self.total: Measure = {}
         self.title = ""
+        self.until = ""
+        """The command until whose success the last turns went on; empty if it has succeeded."""
         self._root = ""
         self.pinned: set[int] = set()
         """The units that the user has pinned."""
@@ -263,6 +271,8 @@ class Transcript:
         self._uncounted: list[int] = []
         """The calls with a result whose changes `changes` has not counted yet."""
         self._has_edits = False
+        self._plan: int | None = None
+        """The last call with a plan."""
         self._prose: int | None = None
         self._turn: TurnEnd | None = None
         """The end of the running turn, until it comes."""
@@ -292,6 +302,16 @@ class Transcript:
         turn = self._turn or TurnEnd()
         tokens = turn.written + self._streamed // CHARACTERS_PER_TOKEN
         return tokens, turn.estimated or bool(self._streamed)
+
+    @property
+    def plan(self) -> Sequence[PlannedStep]:
+        """The model's plan; empty without one."""
+        return (self.call(self._plan).plan if self._plan is not None else None) or ()
+
+    @property
+    def plan_update(self) -> int | None:
+        """The last call that updated the plan."""
+        return self._plan
 
     @property
     def failure(self) -> int | None:
@@ -444,6 +464,7 @@ class Transcript:
                 if event.get("interrupted"):
                     self._settle(touched, interrupted=True, orphaned=event.get("orphaned", False))
             case "user" if "ran" in event:
+                self._note_until(event)
                 self._end_turn(touched, interrupted=self._awaits_answer())
                 for each in as_call(event["ran"], self._own_call(), event["timestamp"]):
                     self._take(each, touched)
@@ -455,8 +476,15 @@ class Transcript:
                     self.entitle(without_image_chips(text).lstrip().split("\n", 1)[0])
                 self.turns += begins_turn(event)
                 message = UserMessage(
-                    text, event["timestamp"], "review" in event, _comments(event), event.get("images", ())
+                    text,
+                    event["timestamp"],
+                    "review" in event,
+                    _comments(event),
+                    event.get("images", ()),
+                    describe_until(event["until"]) if "until" in event else "",
+                    event.get("until", {}).get("automatic", False),
                 )
+                self._note_until(event)
                 self.turn_start = self._append(message, touched)
                 self._turn, self._streamed = TurnEnd(), 0
             case "call":
@@ -474,6 +502,8 @@ class Transcript:
                 if (index := self._calls.get(event["id"])) is not None:
                     self._report(index, event)
                     touched.add(index)
+                elif event["tool"] == BACKGROUND_NEWS:
+                    self._append(Notice(f"Background: {clean(event['payload']['outcome'])}"), touched)
             case "error" if event["payload"].get("notice"):
                 self._settle(touched)
                 self._note(event, touched)
@@ -493,6 +523,15 @@ class Transcript:
             case "end":
                 self._end_turn(touched)
 
+    def _note_until(self, event: UserEvent) -> None:
+        """Note whether the work is to go on until a command succeeds."""
+        if "until" in event:
+            self.until = event["until"]["command"]
+        elif "ran" not in event:
+            self.until = self.until if event.get("steered") else ""
+        elif event["ran"]["command"] == self.until and event["ran"]["state"] == "done":
+            self.until = ""
+
     def _record(self, index: int, changes: TurnChanges) -> bool:
         end = self._end_of_turn(index)
         before, end.recorded = end.recorded, changes
@@ -502,6 +541,8 @@ class Transcript:
         call = self.call(index)
         settled = call.settled
         call.report(event)
+        if call.plan is not None:
+            self._plan = index
         if call.settled and not settled:
             self._uncounted.append(index)
             if self._turn is not None and call.may_change:
@@ -629,6 +670,11 @@ class Transcript:
         self.units.append(unit)
         touched.add(len(self.units) - 1)
         return len(self.units) - 1
+
+
+def describe_until(until: UntilTurn) -> str:
+    """`until pytest -q · turn 2 of 20`."""
+    return f"until {one_line(until['command'])} · turn {until['turn']} of {until['turns']}"
 
 
 def unit_of(transcript: Transcript, event: Event) -> int | None:

@@ -144,6 +144,7 @@ class TranscriptView(LineView):
             self.run_worker(prepare, group="prepare")
         for index in touched:
             document.touch(index)
+        touched = sorted({*touched, *(card for index in touched for card in document.cards_beside(index))})
         if self.following:
             height, top = document.height, self.scroll_offset.y
             self.settle()

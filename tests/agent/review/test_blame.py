@@ -54,3 +54,13 @@ async def test_a_created_file_is_all_the_agents(desk: Desk) -> None:
     assert await owners(desk, "new") == {"x": 1, "y": 1}
     blame = await blame_of(desk.journal, desk.store, "new")
     assert list(blame.prompts.values()) == ["go on"]
+
+
+async def test_lines_that_are_restored_after_edits_in_between_are_whose_they_were(desk: Desk) -> None:
+    desk.put("a", LINES)
+    await desk.write(("a", swapped((2, "first\n"))))
+    await desk.undo.apply(await desk.undo.of_turn())
+    await desk.say()
+    await desk.write(("a", swapped((20, "second\n"))))
+    await desk.undo.apply(await desk.undo.redo())
+    assert await owners(desk) == {"first": 1, "second": 2}

@@ -111,3 +111,28 @@ def test_it_stands_in_the_order_of_the_block_with_commands_and_with_a_stop(
     assert call.conflicts(touch("shell", command="true"))
     assert call.conflicts(touch("processes", id="p1", action="stop"))
     assert call.conflicts(touch("processes")) is (args.get("action") == "stop")
+
+
+async def test_watch_reports_matches_and_its_state(server: Bench, background: Background) -> None:
+    outcome = await server.run("processes", id="p1", action="watch", pattern="more|error")
+    assert outcome.outcome == "p1: watched for more|error"
+    (server.root / "go").touch()
+    await until(lambda: background.get("p1").matches)
+    assert "more" in background.take_news()[1]
+    assert (await server.run("processes", id="p1", action="watch")).outcome == "p1: no longer watched"
+    with pytest.raises(ToolError, match="no regular expression"):
+        await server.run("processes", id="p1", action="watch", pattern="(")
+    with pytest.raises(ToolError, match="cannot watch without an id"):
+        await server.run("processes", action="watch", pattern="x")
+
+
+async def test_an_end_that_a_result_reports_is_not_reported_again(
+    bench: Bench, background: Background
+) -> None:
+    bench.registry = Registry([Shell(background=background), Processes(background)])
+    await bench.run("shell", command="exit 2", background=True)
+    await background.settle("p1", 10)
+    await bench.run("processes", id="p1", action="read")
+    await bench.run("shell", command="sleep 1000", background=True)
+    await bench.run("processes", id="p2", action="stop")
+    assert background.take_news() == ("", "")

@@ -76,3 +76,39 @@ async def test_what_it_writes_is_read_until_it_ends_or_x_stops_it_after_a_questi
         await until(pilot, lambda: background.get("p2").ended is not None)
         await until(pilot, lambda: "p2: stopped" in told(pilot))
         await until(pilot, lambda: "failed" in shown(calls_of(pilot)))
+
+
+LOOP = "until [ -e go ]; do sleep 0.02; done"
+
+
+async def test_what_is_watched_for_and_the_end_are_notices(project: Path) -> None:
+    agent = ScriptedAgent(project, SCRIPT)
+    agent.background = background = Background(grace=0.5)
+    async with app_over(agent).run_test(size=(160, 40), notifications=True) as pilot:
+        await send(pilot, "go")
+        await finished(pilot)
+        own = background.of(main_of(pilot).bridge.conversation_id or "")
+        command = (
+            f"{LOOP}; for i in 1 2 3; do echo error $i; done; until [ -e stop ]; do sleep 0.02; done; exit 4"
+        )
+        await begin(pilot, own, project, command)
+        own.watch("p1", "error|ready")
+        await until(pilot, lambda: "watching error|ready" in shown(detail_of(pilot)))
+        assert "error 1" not in told(pilot)
+        (project / "go").touch()
+        await until(pilot, lambda: "p1: error 1" in told(pilot))
+        await until(pilot, lambda: "watching error|ready · 3 matches" in shown(detail_of(pilot)))
+        (project / "stop").touch()
+        await until(pilot, lambda: "p1 has ended: exit 4 after" in told(pilot))
+
+
+async def test_a_command_of_another_conversation_is_no_notice(project: Path) -> None:
+    agent = ScriptedAgent(project, SCRIPT)
+    agent.background = background = Background(grace=0.5)
+    async with app_over(agent).run_test(size=(160, 40), notifications=True) as pilot:
+        await begin(pilot, background.of("another"), project, f"{LOOP}; echo error")
+        background.watch("p1", "error")
+        (project / "go").touch()
+        await background.settle("p1", 10)
+        await until(pilot, lambda: not ticking(pilot))
+        assert "p1" not in told(pilot)

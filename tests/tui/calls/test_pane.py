@@ -10,6 +10,7 @@ from cogency_tui.agent.user_command import NAME
 from cogency_tui.protocol.events import Event
 from cogency_tui.protocol.transcript import NO_OUTPUT
 from cogency_tui.tui.kit.lines import width_of
+from cogency_tui.tui.kit.number_format import when
 from cogency_tui.tui.theme_styles import theme_styles_of
 from cogency_tui.tui.transcript.call_lines import call_row, draw_call, step_row
 from cogency_tui.tui.transcript.call_unit import GLYPHS, ROLES, CallStep, CallUnit, FileChange
@@ -149,6 +150,27 @@ def test_an_edit_is_a_card_with_its_counts() -> None:
 
     assert card.text.split() == ["✎", "a.py", "+2", "−1", "review"]
     assert len(card.text) == PEN.width
+
+
+def test_a_card_says_who_else_has_changed_the_file() -> None:
+    diff = "--- a/a.py\n+++ b/a.py\n@@ -1 +1,2 @@\n-x\n+y\n+z\n"
+    at, path = PEN.now - 60, "a.py"
+    done = CallUnit(
+        "c",
+        name="edit",
+        arguments={"file": "a.py"},
+        state="done",
+        content=diff,
+        changed_by=[
+            {"path": path, "by": "conversation", "title": "fix\nparser", "at": at},
+            {"path": path, "by": "user", "title": "", "at": at},
+        ],
+    )
+
+    _, below = draw_call(done, PEN._replace(width=80))
+
+    then = when(at, PEN.now)
+    assert below.text == f"  also changed in “fix⏎parser” {then}, by you {then}"
 
 
 def test_a_call_under_a_name_of_another_agent_is_shown_as_the_tool_that_runs() -> None:

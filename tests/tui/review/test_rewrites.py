@@ -5,7 +5,9 @@ from pathlib import Path
 import pytest
 
 from cogency_tui.tui.kit.dialogs import Confirmation
-from tests.tui.driving import seen, shown, told
+from tests.agent.test_turns import turn
+from tests.peers.scripted import ScriptedProvider
+from tests.tui.driving import app_over, seen, shown, told
 from tests.tui.review.stage import LINES, Reviewer, edit, reviewing, shell, working, write_text
 
 
@@ -121,3 +123,25 @@ async def test_a_renamed_file_whose_lines_are_reverted_says_that_its_name_is_not
         await reviewer.press("N")
         assert "still renamed" not in shown(reviewer.title)
         assert (project / "notes.py").read_text() == LINES
+
+
+async def test_lines_of_another_conversation_are_named_as_its_own(project: Path) -> None:
+    agent = agent_of_two(project)
+    other = agent.beside()
+    other.permissions = "auto"
+    calls = [edit("notes.py", "more = 1", "more = 2"), edit("notes.py", "line_20 = 20", "line_20 = 'other'")]
+    other.provider = ScriptedProvider(*calls, "Done.", size=10_000)
+    await turn(agent, "go", conversation_id="own")
+    await turn(other, "fix parser", conversation_id="other")
+    async with app_over(agent, conversation_id="own").run_test(size=(120, 50), notifications=True) as pilot:
+        reviewer = Reviewer(pilot)
+        await reviewer.open()
+        lines = numbered(reviewer)
+        assert "Lines 6 and 21 of the file are from “fix parser”, and not part of this review." in lines
+        at = lines.index("6 ~ more = 2")
+        assert lines[at - 2 : at] == ["6 + more = 1", "~ in “fix parser”"]
+        await reviewer.press("N")
+        text = (project / "notes.py").read_text()
+        assert "line_20 = 'other'" in text
+        assert "more = 2" in text
+    await agent.close()

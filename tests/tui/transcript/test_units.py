@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from cogency_tui.protocol.events import CallState, Event
+from cogency_tui.protocol.events import BACKGROUND_NEWS, CallState, Event, UntilTurn
 from cogency_tui.tui.conversation.activity_line import Activity, describe_activity, live_units
 from cogency_tui.tui.theme_styles import theme_styles_of
 from cogency_tui.tui.transcript.call_unit import CallUnit, FileChange
@@ -35,6 +35,7 @@ from tests.tui.scripted import (
     started,
     think,
     user,
+    user_command,
 )
 
 DIFF = "--- a/app.py\n+++ b/app.py\n@@ -1,2 +1,3 @@\n x\n-old\n+new\n+--- more\n"
@@ -151,6 +152,31 @@ def test_what_became_of_a_call() -> None:
     for state in states:
         # Whatever its words are.
         assert only_call(call("c", "x"), result("c", "x", "Interrupted.", state=state)).state == state
+
+
+def test_news_of_background_commands_are_a_notice() -> None:
+    news = result("n", BACKGROUND_NEWS, "p1: ready on 3000", "Background commands …")
+    assert fed(user("go"), news).units[1:2] == [Notice("Background: p1: ready on 3000")]
+
+
+def test_a_message_has_its_place_until_a_command_succeeds() -> None:
+    place: UntilTurn = {
+        "command": "pytest -q",
+        "turn": 2,
+        "turns": 20,
+        "text": "[engine] …",
+        "automatic": True,
+    }
+    message = user("`pytest -q` failed. Make it succeed.")
+    assert message["type"] == "user"
+    transcript = fed({**message, "until": place})
+    unit = transcript.units[0]
+    assert isinstance(unit, UserMessage)
+    assert (unit.until, unit.automatic) == ("until pytest -q · turn 2 of 20", True)
+    assert transcript.until == "pytest -q"
+    assert fed({**message, "until": place}, user_command("pytest -q", state="failed")).until == "pytest -q"
+    assert fed({**message, "until": place}, user_command("pytest -q")).until == ""
+    assert fed({**message, "until": place}, user("thanks")).until == ""
 
 
 def test_output_is_cleaned_across_pieces() -> None:

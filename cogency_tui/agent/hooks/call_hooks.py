@@ -1,0 +1,143 @@
+"""Hooks around the calls of a conversation: before and after each call, and each edit of files."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from cogency_tui.agent.call_interceptors import InterceptedCall, join_notes
+from cogency_tui.agent.hooks.hook import Hook
+from cogency_tui.agent.hooks.runner import HookRunner, Occasion, Verdict, first_line
+from cogency_tui.config.hooks import HookEvent
+from cogency_tui.errors import ToolError
+from cogency_tui.protocol.events import HookRun
+from cogency_tui.store.edit_records import Edit
+from cogency_tui.tools.base import Outcome, ToolContext
+
+if TYPE_CHECKING:
+    from cogency_tui.agent.conversation import Conversation
+
+
+class CallHooks:
+    """Runs the hooks of `conversation` around its calls: a `CallInterceptor`."""
+
+    def __init__(self, conversation: "Conversation") -> None:
+        self._conversation = conversation
+        self._runner = HookRunner(conversation.engine, conversation.gate.keeps_changes)
+        self._contexts: list[tuple[list[HookRun], str]] = []
+        """What hooks before calls have for the model, with the runs of each call."""
+
+    async def before(self, call: InterceptedCall) -> None:
+        """Run the hooks before a call.
+
+        Raises:
+            ToolError: one of them blocks it.
+        """
+        for hook, event in await self._due(("before_call", "before_edit"), call):
+            verdict = await self._run(hook, event, call, {})
+            if verdict.context and hook.claude_event:
+                self._contexts.append((call.hooks, f"[The hook {hook.name} adds: {verdict.context}]"))
+            if verdict.blocks:
+                raise ToolError(
+                    f"The hook {hook.name} blocked this call: {verdict.reason}",
+                    brief=f"Blocked by the hook {hook.name}: {first_line(verdict.reason)}",
+                )
+            if verdict.asks:
+                call.asks.append(f"the hook {hook.name} asks: {verdict.asks}".rstrip("."))
+
+    async def after(self, call: InterceptedCall, outcome: Outcome) -> Outcome:
+        """Run the hooks after a call, and add to its outcome what they have for the model."""
+        events: list[HookEvent] = ["after_call"] if outcome.failed else ["after_edit", "after_call"]
+        result = {
+            "result": {
+                "state": "failed" if outcome.failed else "done",
+                "outcome": outcome.outcome,
+                "content": outcome.content,
+            }
+        }
+        notes = [outcome.note, *self._taken_contexts(call)]
+        for hook, event in await self._due(events, call, failed=outcome.failed):
+            verdict = await self._run(hook, event, call, result)
+            notes += [*self._reports(call, verdict), *verdict.notes]
+            refresh_seen(call.context, verdict.edits)
+            if verdict.blocks:
+                notes.append(f"[The hook {hook.name} reports: {verdict.reason}]")
+            elif verdict.context and hook.claude_event:
+                notes.append(f"[The hook {hook.name} adds: {verdict.context}]")
+        return replace(outcome, note=join_notes(*notes))
+
+    def _taken_contexts(self, call: InterceptedCall) -> list[str]:
+        """What hooks before a call have for the model."""
+        own = [text for hooks, text in self._contexts if hooks is call.hooks]
+        self._contexts = [each for each in self._contexts if each[0] is not call.hooks]
+        return own
+
+    def _reports(self, call: InterceptedCall, verdict: Verdict) -> list[str]:
+        """What the model is told of the changes of a hook: those in files that it knows."""
+        workspace = self._conversation.engine.workspace
+        known = {*call.context.seen, *call.intent.paths}
+        return [text for path, text in verdict.report.items() if workspace.root / path in known]
+
+    async def _due(
+        self, events: Sequence[HookEvent], call: InterceptedCall, *, failed: bool = False
+    ) -> Sequence[tuple[Hook, HookEvent]]:
+        """The hooks to run on a call, in their order."""
+        conversation = self._conversation
+        skipped = "PostToolUse" if failed else "PostToolUseFailure"
+        hooks = [hook for hook in conversation.hooks if hook.claude_event != skipped]
+        due = [*self._matching(hooks, events, call)]
+        if any(hook.owner == "project" for hook, _ in due):
+            # A call may have changed what they run: then they are trusted no more.
+            now = await conversation.current_hooks()
+            due = [each for each in due if each[0] in now]
+        return due
+
+    def _matching(
+        self, hooks: Sequence[Hook], events: Sequence[HookEvent], call: InterceptedCall
+    ) -> Iterator[tuple[Hook, HookEvent]]:
+        for hook in hooks:
+            for event in events:
+                if hook.can_run and event in hook.events and self._is_for(hook, event, call):
+                    yield hook, event
+
+    def _is_for(self, hook: Hook, event: HookEvent, call: InterceptedCall) -> bool:
+        if event in ("before_edit", "after_edit") and call.intent.effect != "write":
+            return False
+        needs_file = hook.files or hook.takes_files
+        args = msgspec.to_builtins(call.args)
+        return hook.is_for(call.tool, args) and not (needs_file and not self._files(hook, call))
+
+    def _files(self, hook: Hook, call: InterceptedCall) -> list[Path]:
+        """The files of a call that a hook is for."""
+        if call.intent.effect not in ("read", "write"):
+            return []
+        return hook.matching(call.intent.paths, self._conversation.engine.workspace.root)
+
+    async def _run(
+        self, hook: Hook, event: HookEvent, call: InterceptedCall, fields: dict[str, Any]
+    ) -> Verdict:
+        about = {
+            "mode": self._conversation.gate.mode,
+            "call": call.id,
+            "tool": call.tool,
+            "args": msgspec.to_builtins(call.args),
+            **fields,
+        }
+        files = self._files(hook, call)
+        occasion = Occasion(event, self._conversation.id, call.id, about, files)
+        verdict = await self._runner.run(hook, occasion)
+        call.hooks.append(verdict.run)
+        if verdict.stops:
+            self._conversation.stop_for_hook(hook.name, verdict.stops)
+        return verdict
+
+
+def refresh_seen(context: ToolContext, edits: Sequence[Edit]) -> None:
+    """Note that the model knows of the changes of a hook in files whose version before it had seen."""
+    for edit in edits:
+        path = context.workspace.root / edit.path
+        before = context.seen.get(path)
+        if before is not None and edit.after.digest and before.hex() == edit.before.digest:
+            context.seen[path] = bytes.fromhex(edit.after.digest)

@@ -1,0 +1,162 @@
+"""Hooks around the sessions, turns and messages of a user's conversation."""
+
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Literal
+
+from cogency_tui.agent.hooks.hook import Hook
+from cogency_tui.agent.hooks.runner import HookRunner, Occasion, Verdict, first_line
+from cogency_tui.config.hooks import HookEvent
+from cogency_tui.errors import CogencyError
+from cogency_tui.protocol.dialects import new_id
+
+if TYPE_CHECKING:
+    from cogency_tui.agent.conversation import Conversation
+
+MOST_CONTINUATIONS = 5
+"""Times in one turn that hooks may have the model continue after its answer."""
+
+LONGEST_END = 10.0
+"""Seconds of a hook at the end of a session, which the user may be waiting for."""
+
+TurnState = Literal["done", "failed", "interrupted"]
+Say = Callable[[str], Awaitable[None]]
+"""Reports a notice to the user."""
+
+
+class HookBlockedError(CogencyError):
+    """A hook does not let a message be sent, or a turn begin."""
+
+    kind = "hook"
+
+
+class TurnHooks:
+    """Runs the hooks of `conversation` on events that are no calls."""
+
+    def __init__(self, conversation: "Conversation") -> None:
+        self._conversation = conversation
+        self._runner = HookRunner(conversation.engine, conversation.gate.keeps_changes)
+        self._in_session = False
+
+    async def begin(self, query: str | None, *, is_new: bool) -> str:
+        """Run the hooks before a session, which begins with the first turn here, a turn and its message.
+        Return what they have for the model.
+
+        Raises:
+            HookBlockedError: one of them blocks the message or the turn.
+        """
+        context: list[str] = []
+        if not self._in_session:
+            self._in_session = True
+            source = {"source": "startup" if is_new else "resume"}
+            async for hook, verdict in self._run("before_session", source):
+                self._note(hook, verdict)
+                context += _context(hook, verdict)
+        async for hook, verdict in self._run("before_turn", {"message": query or ""}):
+            self._require(hook, verdict, "The turn did not begin")
+            context += _context(hook, verdict)
+        if query is not None:
+            async for hook, verdict in self._run("before_message", {"message": query}):
+                self._require(hook, verdict, "The message was not sent")
+                context += _context(hook, verdict)
+        return "\n\n".join(context)
+
+    async def after_message(self, text: str, say: Say) -> list[str]:
+        """Run the hooks after a message of the model; return the reasons of those that block."""
+        fields = {"message": text}
+        return [reason async for reason in self._reasons("after_message", fields, say)]
+
+    async def after_turn(self, state: TurnState, text: str, count: int, say: Say) -> list[str]:
+        """Run the hooks after a turn that ended in this state, with the model's last `text`; return the
+        reasons of those that have it continue, which happened `count` times so far."""
+        fields = {"state": state, "message": text, "continued": count > 0}
+        # One that was stopped may have been so because the program ends.
+        seconds = None if state == "done" else LONGEST_END
+        reasons = [reason async for reason in self._reasons("after_turn", fields, say, seconds)]
+        if reasons and count >= MOST_CONTINUATIONS:
+            await say(f"Not continued: hooks have continued this turn {count} times.")
+            return []
+        return reasons
+
+    async def end(self) -> None:
+        """Run the hooks after the session, if it has begun."""
+        if self._in_session:
+            self._in_session = False
+            async for _ in self._run("after_session", {}, LONGEST_END):
+                pass
+
+    @property
+    def sees_messages(self) -> bool:
+        """True if there are hooks on the user's messages: none may be sent before they have run."""
+        return any(True for _ in self._due("before_message", {}))
+
+    async def _reasons(
+        self, event: HookEvent, fields: Mapping[str, Any], say: Say, seconds: float | None = None
+    ) -> AsyncGenerator[str]:
+        async for hook, verdict in self._run(event, fields, seconds):
+            if notice := _notice(hook, verdict):
+                await say(notice)
+            if verdict.blocks:
+                yield f"The hook {hook.name} asks you to continue: {verdict.reason}"
+            elif verdict.context and hook.claude_event:
+                yield f"The hook {hook.name} adds: {verdict.context}"
+
+    def _require(self, hook: Hook, verdict: Verdict, what: str) -> None:
+        """Note what a hook has for the user.
+
+        Raises:
+            HookBlockedError: it blocks.
+        """
+        if verdict.blocks:
+            raise HookBlockedError(f"{what}: the hook {hook.name} blocked it: {verdict.reason}")
+        self._note(hook, verdict)
+
+    def _note(self, hook: Hook, verdict: Verdict) -> None:
+        given = bool(verdict.context)
+        if notice := _notice(hook, verdict, is_context=given):
+            self._conversation.pending_notices.append(notice)
+
+    async def _run(
+        self, event: HookEvent, fields: Mapping[str, Any], seconds: float | None = None
+    ) -> AsyncGenerator[tuple[Hook, Verdict]]:
+        """Run the hooks on an event, in their order."""
+        conversation = self._conversation
+        due = [*self._due(event, fields)]
+        if any(hook.owner == "project" for hook in due):
+            now = await conversation.current_hooks()
+            due = [hook for hook in due if hook in now]
+        about = {"mode": conversation.gate.mode, **fields}
+        for hook in due:
+            limit = None if seconds is None else min(seconds, hook.timeout)
+            occasion = Occasion(event, conversation.id, f"hook-{new_id()}", about)
+            verdict = await self._runner.run(hook, occasion, limit)
+            if verdict.stops:
+                conversation.stop_for_hook(hook.name, verdict.stops)
+            yield hook, verdict
+
+    def _due(self, event: HookEvent, fields: Mapping[str, Any]) -> Iterator[Hook]:
+        for hook in self._conversation.hooks:
+            if not hook.can_run or event not in hook.events:
+                continue
+            if hook.claude_event == "Stop" and fields.get("state", "done") != "done":
+                continue
+            if hook.claude_event == "SessionStart" and not hook.matches(fields.get("source", "startup")):
+                continue
+            yield hook
+
+
+def _context(hook: Hook, verdict: Verdict) -> list[str]:
+    """What a hook has for the model, with its name."""
+    return [f"[The hook {hook.name} adds:]\n{verdict.context}"] if verdict.context else []
+
+
+def _notice(hook: Hook, verdict: Verdict, *, is_context: bool = False) -> str:
+    """What the user is told of a run; empty if it says nothing."""
+    run = verdict.run
+    changed = ", ".join(f"{each['path']} (+{each['added']} −{each['removed']})" for each in run["changes"])
+    said = verdict.message or ("" if is_context else first_line(run["output"]))
+    parts = [
+        f"changed {changed}" if changed else "",
+        f"{run['state']}: {run['outcome']}" if run["state"] != "done" else said,
+    ]
+    text = "; ".join(part for part in parts if part)
+    return f"Hook {hook.name} ({run['on']}): {text}" if text else ""

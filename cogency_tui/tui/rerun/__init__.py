@@ -1,0 +1,1 @@
+"""Runs a turn again in a scratch copy (`a` in the timeline, `/rerun`), and compares the two."""

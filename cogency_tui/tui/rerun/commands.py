@@ -1,0 +1,112 @@
+"""The command `/rerun`: asks how a turn is to be run again, runs it as another open conversation, and shows
+the comparison when it has ended."""
+
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol
+
+from textual.screen import Screen
+
+from cogency_tui.errors import CogencyError
+from cogency_tui.store.prompt_text import Written, with_images
+from cogency_tui.tui.bridge import Bridge
+from cogency_tui.tui.commands_base import FeatureCommands, Handler
+from cogency_tui.tui.kit.typed_app import app_of
+
+if TYPE_CHECKING:
+    from cogency_tui.agent.agent import Agent
+    from cogency_tui.agent.rerun import Rerun, RerunChoice
+
+
+class Scratch(Protocol):
+    """The main screens of conversations with an agent of their own."""
+
+    def run(
+        self,
+        agent: "Agent",
+        conversation_id: str,
+        message: Written,
+        rested: Callable[[Screen[Any]], object],
+        ended: Callable[[], Awaitable[None]],
+    ) -> None:
+        """Open a conversation, and send a message in it."""
+        ...
+
+    def close(self, conversation_id: str) -> None:
+        """Close a conversation."""
+        ...
+
+
+class RerunCommands(FeatureCommands):
+    """Runs turns of the conversation of `bridge` again, on screens of `scratch`."""
+
+    def __init__(self, screen: Screen[Any], bridge: Bridge, scratch: Scratch) -> None:
+        super().__init__(screen, bridge)
+        self._scratch = scratch
+
+    def handlers(self) -> dict[str, Handler]:
+        return {"rerun": self.run}
+
+    async def run(self, argument: str = "") -> None:
+        """Run the turn with the number `argument` again, or the last one."""
+        if (id := self.begun()) is None:
+            return
+        conversation = await (await self._bridge.agent.store()).conversation(id)
+        last = conversation.turns if conversation else 0
+        if argument and not (argument.isdecimal() and 1 <= int(argument) <= last):
+            self.warn(f"This conversation has no turn {argument}. Its turns are 1 to {last}.")
+        elif last:
+            self.ask(id, int(argument) if argument else last)
+
+    def ask(self, conversation_id: str, turn: int) -> None:
+        """Ask how a turn is to be run again, and do so."""
+        from cogency_tui.tui.rerun.dialog import RerunScreen
+
+        def answered(choice: "RerunChoice | None") -> None:
+            if choice is not None:
+                self.say("Copying the project…")
+                work = partial(self._begin, conversation_id, turn, choice)
+                self._screen.run_worker(work, group="rerun", exclusive=True)
+
+        app_of(self._screen).push_screen(RerunScreen(self._bridge.agent, turn), answered)
+
+    async def _begin(self, conversation_id: str, turn: int, choice: "RerunChoice") -> None:
+        from cogency_tui.agent.rerun import discard, prepare
+
+        agent = self._bridge.agent
+        try:
+            rerun = await prepare(agent, conversation_id, turn, choice)
+        except CogencyError as exc:
+            self.complain(exc)
+            return
+        for remark in rerun.copy.remarks:
+            app_of(self._screen).notify(remark, markup=False)
+        self._scratch.run(
+            rerun.agent,
+            rerun.id,
+            with_images(rerun.prompt, rerun.turn.images),
+            partial(self._compare, rerun),
+            partial(discard, agent, rerun),
+        )
+
+    def _compare(self, rerun: "Rerun", screen: Screen[Any]) -> None:
+        """Compare the turns, and show that over the screen of the one that was run again."""
+        if rerun.choice.check:
+            screen.notify(f"Running the check in both: {rerun.choice.check}", markup=False)
+        screen.run_worker(partial(self._show, rerun, screen), group="rerun-compare", exclusive=True)
+
+    async def _show(self, rerun: "Rerun", screen: Screen[Any]) -> None:
+        from cogency_tui.tui.recall.branch_comparison import ComparisonScreen
+
+        try:
+            found = await rerun.compare()
+        except CogencyError as exc:
+            screen.notify(exc.advice, severity="error", markup=False)
+            return
+
+        def closed(discarded: bool | None) -> None:
+            if discarded:
+                self._scratch.close(rerun.id)
+
+        title = f"Turn {rerun.turn.number} again"
+        app_of(screen).push_screen(ComparisonScreen(found, title, ("original", "again")), closed)

@@ -1,0 +1,1 @@
+"""The skills of the user and the project."""

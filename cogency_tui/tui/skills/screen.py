@@ -1,0 +1,197 @@
+"""The dialog of skills: a line for each, and the selected one in full; Enter starts it in the prompt."""
+
+import asyncio
+from collections.abc import Sequence
+from operator import attrgetter
+from typing import ClassVar, Literal, NamedTuple
+
+from rich.segment import Segment
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+
+from cogency_tui.agent.project.skills import ListedSkill, SkillState, has_command
+from cogency_tui.errors import CogencyError
+from cogency_tui.safe_text import clean, one_line, reveal
+from cogency_tui.tui.kit.dialogs import (
+    STYLES,
+    Choice,
+    Choices,
+    DialogBody,
+    DialogBox,
+    DialogTitle,
+    ReadingScreen,
+)
+from cogency_tui.tui.kit.lines import BLANK, Line, cells, fit, wrap
+from cogency_tui.tui.kit.list_dialog import ListDialog, Note
+from cogency_tui.tui.kit.number_format import plural
+from cogency_tui.tui.kit.select_list import SelectList, list_keys
+from cogency_tui.tui.kit.typed_app import app_of
+from cogency_tui.tui.theme_styles import ThemeStyles
+
+_NAME = 24
+_MARKS = {
+    SkillState.ACTIVE: ("✓", "good"),
+    SkillState.SHADOWED: ("◌", "dim"),
+    SkillState.UNTRUSTED: ("?", "edit"),
+    SkillState.CHANGED: ("?", "edit"),
+    SkillState.REFUSED: ("■", "dim"),
+    SkillState.INVALID: ("✗", "bad"),
+}
+_STATES = {
+    SkillState.ACTIVE: "In use",
+    SkillState.SHADOWED: "Not used",
+    SkillState.UNTRUSTED: "Inactive until you trust it",
+    SkillState.CHANGED: "Changed since you trusted it; inactive until you trust it again",
+    SkillState.REFUSED: "Inactive. You chose not to be asked again",
+    SkillState.INVALID: "Cannot be used",
+}
+_WORDS = {SkillState.UNTRUSTED: "not trusted", SkillState.CHANGED: "changed", SkillState.REFUSED: "refused"}
+_NONE = (
+    "No skills found. A skill is a directory with a SKILL.md in ~/.config/cogency-tui/skills, "
+    "~/.agents/skills or ~/.claude/skills, or in .cogency/skills, .agents/skills or .claude/skills of a "
+    "project that you trust."
+)
+
+
+class SkillAction(NamedTuple):
+    """The answer of the dialog: a skill to start, or to review what the project brings."""
+
+    kind: Literal["use", "trust"]
+    name: str
+
+
+def draw_skill(skill: ListedSkill, width: int, styles: ThemeStyles, on: str) -> Line:
+    """Draw one line of the list: its mark, name and description, and whose it is, or its state."""
+    mark, role = _MARKS[skill.state]
+    whose = "user" if skill.own else "project"
+    word = whose if skill.state is SkillState.ACTIVE else _WORDS.get(skill.state, skill.state.value)
+    right = f"{word:>12}"
+    size = min(_NAME, max(8, width // 3))
+    room = max(1, width - 2 - size - 1 - cells(right))
+    text = fit(one_line(skill.description or skill.place), room)
+    return Line(
+        [
+            Segment(f"{mark} ", styles(role, on)),
+            Segment(f"{fit(one_line(skill.name), size):<{size}} ", styles("text", on)),
+            Segment(text + " " * (room - cells(text)), styles("dim", on)),
+            Segment(right, styles("dim", on)),
+        ]
+    )
+
+
+def draw_skill_note(listed: ListedSkill | None, width: int, styles: ThemeStyles) -> list[Line]:
+    """Draw its state with the reason, its description, its place, and what is special about it."""
+    if listed is None:
+        return wrap([Segment(_NONE, styles("dim"))], width)
+    _mark, role = _MARKS[listed.state]
+    problem = f": {reveal(listed.problem)}" if listed.problem else ""
+    role = "text" if listed.state is SkillState.ACTIVE else role
+    lines = wrap([Segment(f"{_STATES[listed.state]}{problem}.", styles(role))], width)
+    if listed.description:
+        lines += wrap([Segment(one_line(listed.description), styles("text"))], width)
+    lines += wrap([Segment(one_line(listed.place), styles("dim"))], width)
+    if listed.skill is None:
+        return lines
+    file = listed.skill.file
+    if file.hidden:
+        lines += wrap([Segment("Only you start it; the model does not see it.", styles("dim"))], width)
+    if not file.invocable:
+        lines += wrap([Segment("Only the model starts it.", styles("dim"))], width)
+    if file.allowed_tools:
+        text = f"allowed-tools: {one_line(file.allowed_tools)}. This grants nothing; calls ask as usual."
+        lines += wrap([Segment(text, styles("dim"))], width)
+    for name, value in (("Compatibility", file.compatibility), ("License", file.license)):
+        if value:
+            lines += wrap([Segment(f"{name}: {one_line(value)}", styles("dim"))], width)
+    for warning in file.warnings:
+        lines += wrap([Segment(f"Against the format: {reveal(warning)}.", styles("edit"))], width)
+    return lines
+
+
+class SkillsScreen(ListDialog[SkillAction, ListedSkill]):
+    """Shows `skills`, those in use first."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q", "close", "Close", id="skills.close"),
+        Binding("enter", "choose", "Use", id="skills.use", tooltip="Start it in the prompt"),
+        Binding("v", "view", "View", id="skills.view", tooltip="Show its instructions"),
+        *list_keys("skills"),
+    ]
+    BOX = "-wide"
+
+    def __init__(self, skills: Sequence[ListedSkill]) -> None:
+        rows = SelectList(draw_skill, attrgetter("place"), id="skills-list")
+        super().__init__("skills", "Skills", rows, Note(self._draw_note, id="skills-note"))
+        self._skills = sorted(skills, key=lambda skill: skill.state is not SkillState.ACTIVE)
+
+    def on_mount(self) -> None:
+        self.rows.update_rows(self._skills)
+        used = sum(skill.state is SkillState.ACTIVE for skill in self._skills)
+        self.heading.state(f"{used} in use" if self._skills else "none")
+        self.show_selected()
+
+    def note_lines(self, height: int) -> int:
+        """A third of the screen, for the description of a skill."""
+        return max(super().note_lines(height), min(height // 3, 9))
+
+    def choices(self) -> list[Choice]:
+        skill = self.rows.row
+        found: list[Choice] = []
+        if skill is not None and has_command(skill):
+            found.append(("enter", "use", "choose"))
+        elif skill is not None and skill.state in (SkillState.UNTRUSTED, SkillState.CHANGED):
+            found.append(("enter", "review trust", "choose"))
+        if skill is not None and skill.skill is not None:
+            found.append(("v", "view", "view"))
+        return [*found, ("escape", "close", "close")]
+
+    def action_choose(self) -> None:
+        skill = self.rows.row
+        if skill is not None and has_command(skill):
+            self.dismiss(SkillAction("use", skill.name))
+        elif skill is not None and skill.state in (SkillState.UNTRUSTED, SkillState.CHANGED):
+            self.dismiss(SkillAction("trust", skill.name))
+
+    async def action_view(self) -> None:
+        skill = self.rows.row
+        if skill is None or skill.skill is None:
+            return
+        try:
+            text = await asyncio.to_thread(skill.skill.instructions)
+        except CogencyError as exc:
+            self.notify(exc.advice, severity="error", markup=False)
+        else:
+            app_of(self).push_screen(SkillTextScreen(skill, text))
+
+    def _draw_note(self, width: int, styles: ThemeStyles) -> list[Line]:
+        return draw_skill_note(self.rows.row, width, styles)
+
+
+class SkillTextScreen(ReadingScreen[None]):
+    """Shows the instructions of a skill."""
+
+    CSS_PATH = STYLES
+
+    def __init__(self, skill: ListedSkill, text: str) -> None:
+        super().__init__()
+        self._skill = skill
+        self._text = text
+
+    def compose(self) -> ComposeResult:
+        yield DialogBox(
+            DialogTitle(f"Skill {one_line(self._skill.name)}", id="skill-text-title"),
+            DialogBody(self._draw, id="skill-text-body"),
+            keys=Choices([("escape", "close", "close")]),
+            id="skill-text",
+            classes="-wide",
+        )
+
+    def on_mount(self) -> None:
+        count = len(self._text.splitlines())
+        self.query_one(DialogTitle).state(f"{one_line(self._skill.place)}/SKILL.md, {plural(count, 'line')}")
+
+    def _draw(self, width: int, styles: ThemeStyles) -> list[Line]:
+        lines: list[Line] = []
+        for line in clean(self._text).splitlines():
+            lines += wrap([Segment(reveal(line), styles("text"))], width) if line.strip() else [BLANK]
+        return lines

@@ -1,0 +1,1 @@
+"""`/until`: work that goes on until a command succeeds."""

@@ -1,0 +1,1 @@
+"""A turn that is run again, over real agents."""

@@ -1,0 +1,170 @@
+"""`/rerun`: a turn runs again as another open conversation, and the two are compared."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+from cogency_tui.agent.agent import Agent
+from cogency_tui.agent.recall.recall import Branch, Check, Comparison
+from cogency_tui.agent.rerun import RerunChoice
+from cogency_tui.store.store import StoredConversation
+from cogency_tui.store.trash import Trash
+from cogency_tui.tui.kit.choice_dialog import ChoiceDialog
+from cogency_tui.tui.models.screen import PickerScreen
+from cogency_tui.tui.recall.branch_comparison import ComparisonScreen
+from cogency_tui.tui.rerun.dialog import LineDialog, LineField, RerunScreen
+from cogency_tui.tui.timeline.screen import TimelineScreen
+from tests.tui.driving import app_over, at_work, finished, main_of, send, shown, told, type_text, until
+from tests.tui.looks import check_looks
+
+
+def agent_in(project: Path) -> Agent:
+    return Agent("offline", project=project, data=project.parent / "data", permissions="auto")
+
+
+def listed(pilot: Pilot[Any]) -> str:
+    return shown(pilot.app.screen.query_one("#rerun-list"))
+
+
+def compared(pilot: Pilot[Any]) -> str:
+    return shown(pilot.app.screen.query_one("#comparison-body"))
+
+
+def on(pilot: Pilot[Any], screen: type[Any]) -> Callable[[], bool]:
+    return lambda: isinstance(pilot.app.screen, screen)
+
+
+@pytest.mark.exhaustive
+async def test_a_turn_runs_again_beside_its_conversation_and_is_discarded(project: Path) -> None:
+    (project / "notes.txt").write_text("one\n")
+    agent = agent_in(project)
+    async with at_work(agent, (160, 45)) as pilot:
+        await send(pilot, "replace 'one' with 'two' in notes.txt")
+        await finished(pilot)
+        assert (project / "notes.txt").read_text() == "two\n"
+        await send(pilot, "/timeline")
+        await until(pilot, on(pilot, TimelineScreen))
+        await until(pilot, lambda: "replace" in shown(pilot.app.screen.query_one("#timeline-then")))
+        await pilot.press("a")
+        await until(pilot, on(pilot, RerunScreen))
+        await pilot.press("down", "down", "down", "enter")
+        await until(pilot, on(pilot, LineDialog))
+        await type_text(pilot, "cat notes.txt")
+        await pilot.press("enter")
+        await until(pilot, on(pilot, RerunScreen))
+        await until(pilot, lambda: "cat notes.txt" in listed(pilot))
+        await pilot.press("r")
+        await until(pilot, on(pilot, ComparisonScreen))
+        await until(pilot, lambda: "original" in compared(pilot))
+        text = compared(pilot)
+        assert text.count("offline/offline-1") == 2
+        assert text.count("~ notes.txt") == 2
+        assert text.count("✓ cat notes.txt: exit 0") == 2
+        conversations = pilot.app.conversations
+        assert len(conversations.screens) == 2
+        copy = conversations.shown.agent.project
+        assert copy != project
+        assert (copy / "notes.txt").read_text() == "two\n"
+        await pilot.press("d")
+        await until(pilot, lambda: not copy.exists())
+        await until(pilot, lambda: len(conversations.screens) == 1)
+        assert conversations.shown.agent is agent
+        assert len(await Trash((await agent.store()).database).listed(limit=5)) == 1
+
+
+@pytest.mark.exhaustive
+async def test_the_dialog_returns_what_the_user_has_changed(project: Path) -> None:
+    agent = agent_in(project)
+    answers: list[RerunChoice | None] = []
+    async with app_over(agent).run_test(size=(100, 30)) as pilot:
+        await pilot.app.push_screen(RerunScreen(agent, 2), answers.append)
+        await until(pilot, lambda: "offline/offline-1" in listed(pilot))
+        await pilot.press("enter")
+        await until(pilot, on(pilot, PickerScreen))
+        await pilot.press("escape")
+        await until(pilot, on(pilot, RerunScreen))
+        await pilot.press("down", "enter")
+        await until(pilot, on(pilot, ChoiceDialog))
+        await pilot.press("end", "enter")
+        await until(pilot, lambda: "max" in listed(pilot))
+        await pilot.press("down", "enter")
+        await until(pilot, on(pilot, ChoiceDialog))
+        await pilot.press("end", "enter")
+        await until(pilot, on(pilot, RerunScreen))
+        await pilot.press("end", "enter")
+        await until(pilot, on(pilot, LineDialog))
+        await type_text(pilot, "x")
+        await pilot.press("enter")
+        await until(pilot, on(pilot, RerunScreen))
+        await pilot.press("enter")
+        await until(pilot, on(pilot, LineDialog))
+        pilot.app.screen.query_one(LineField).value = "0.5"
+        await pilot.press("enter")
+        await until(pilot, lambda: "$0.50" in listed(pilot))
+        await pilot.press("r")
+        await until(pilot, lambda: answers)
+    (choice,) = answers
+    assert choice is not None
+    assert (choice.provider, choice.model, choice.effort, choice.max_cost) == (
+        "offline",
+        "offline-1",
+        "max",
+        0.5,
+    )
+    assert choice.dialect is not None
+
+
+async def test_a_turn_that_is_not_there_is_reported(project: Path) -> None:
+    agent = agent_in(project)
+    async with app_over(agent).run_test(size=(100, 30), notifications=True) as pilot:
+        await send(pilot, "/rerun")
+        await until(pilot, lambda: "This conversation is empty" in told(pilot))
+        await send(pilot, "say hello")
+        await until(pilot, lambda: main_of(pilot).bridge.conversation_id)
+        await finished(pilot)
+        await send(pilot, "/rerun 7")
+        await until(pilot, lambda: "no turn 7. Its turns are 1 to 1." in told(pilot))
+
+
+def comparison() -> Comparison:
+    conversation = StoredConversation(
+        "1", "/shop", "Cache the cart", "xml", "openai", "gpt", 0, 0, 3, 0, 0, None
+    )
+    diff = "--- a/cart.py\n+++ b/cart.py\n@@ -1,2 +1,3 @@\n import time\n-total = 0\n+total = sum(prices)\n+cached = True\n"
+    failed = Check("pytest -q", passed=False, outcome="exit 1", output="F.\n1 failed, 1 passed")
+    passed = Check("pytest -q", passed=True, outcome="exit 0", output="..\n2 passed")
+    left = Branch(
+        *(conversation, ("Cache it",), ("I cached the total.",), (("cart.py", "changed"),), 12_400, 0.31),
+        *(42.0, 6, 2, (diff,), failed, "openai/gpt"),
+    )
+    right = Branch(
+        *(conversation, ("Cache it",), ("The total is cached now, and tested.",), (), 9_800, 0.12),
+        *(30.5, 4, 0, (), passed, "anthropic/claude"),
+    )
+    return Comparison(7, left, right)
+
+
+@pytest.mark.exhaustive
+async def test_the_comparison_looks(project: Path) -> None:
+    agent = agent_in(project)
+
+    async def prepare(pilot: Pilot[Any]) -> None:
+        screen = ComparisonScreen(comparison(), "Turn 3 again", ("original", "again"))
+        await pilot.app.push_screen(screen)
+        await until(pilot, lambda: "original" in compared(pilot))
+
+    await check_looks("rerun-comparison", lambda: app_over(agent), prepare)
+
+
+@pytest.mark.exhaustive
+async def test_the_dialog_looks(project: Path) -> None:
+    agent = agent_in(project)
+
+    async def prepare(pilot: Pilot[Any]) -> None:
+        await pilot.app.push_screen(RerunScreen(agent, 3))
+        await until(pilot, lambda: "offline/offline-1" in listed(pilot))
+
+    await check_looks("rerun-dialog", lambda: app_over(agent), prepare)

@@ -1,0 +1,134 @@
+"""/skills: listed with their state, started in the prompt; and a skill that was used, in the conversation."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+from cogency_tui.agent.agent import Agent
+from cogency_tui.config.schema import Settings
+from cogency_tui.tui.conversation.view import Conversation
+from cogency_tui.tui.kit.dialogs import Choices
+from cogency_tui.tui.skills.screen import SkillsScreen, SkillTextScreen
+from cogency_tui.tui.trust.screen import TrustScreen
+from tests.agent.delegation import block
+from tests.peers.scripted import ScriptedProvider
+from tests.tui.driving import app_over, at_work, finished, main_of, prompt_of, send, shown, type_text, until
+from tests.tui.looks import check_looks
+from tests.tui.scripted import ScriptedAgent
+
+pytestmark = pytest.mark.exhaustive
+
+
+def put(folder: Path, name: str, description: str = "Reads forms.", more: str = "") -> Path:
+    path = folder / name / "SKILL.md"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"---\nname: {name}\ndescription: {json.dumps(description)}\n{more}---\nOpen the form.\n")
+    return path
+
+
+def agent_in(project: Path, *replies: str) -> Agent:
+    return Agent(
+        ScriptedProvider(*replies, size=1000),
+        project=project,
+        data=project.parent / "data",
+        settings=Settings(),
+    )
+
+
+async def skills_screen(pilot: Pilot[Any]) -> SkillsScreen:
+    await send(pilot, "/skills")
+    await until(pilot, lambda: isinstance(pilot.app.screen, SkillsScreen))
+    screen = pilot.app.screen
+    assert isinstance(screen, SkillsScreen)
+    await until(pilot, lambda: shown(screen.rows).strip() or shown(screen.query_one("#skills-note")).strip())
+    return screen
+
+
+async def test_a_skill_is_started_from_the_list_and_stands_in_the_conversation(
+    project: Path, sealed_home: Path
+) -> None:
+    put(sealed_home / ".claude/skills", "pdf", more="allowed-tools: Bash(git:*)\n")
+    put(project / ".claude/skills", "csv")
+    agent = agent_in(project, block(("skill", {"name": "pdf"})), "Filled.")
+    async with at_work(agent) as pilot:
+        screen = await skills_screen(pilot)
+        assert "✓ pdf" in shown(screen.rows)
+        assert "? csv" in shown(screen.rows)
+        note = screen.query_one("#skills-note")
+        await until(pilot, lambda: "In use." in shown(note))
+        assert "This grants nothing" in shown(note)
+        await pilot.press("v")
+        await until(pilot, lambda: isinstance(pilot.app.screen, SkillTextScreen))
+        await until(pilot, lambda: "Open the form." in shown(pilot.app.screen.query_one("#skill-text-body")))
+        await pilot.press("escape")
+        await until(pilot, lambda: pilot.app.screen is screen)
+        await pilot.press("enter")
+        await until(pilot, lambda: pilot.app.screen is main_of(pilot))
+        assert prompt_of(pilot).text == "/pdf "
+        await type_text(pilot, "fill in a.pdf")
+        await pilot.press("enter")
+        await finished(pilot)
+        provider: Any = agent.provider
+        assert "Use the skill pdf.\n\nfill in a.pdf" in str([*provider.seeds, *provider.sent]).replace(
+            "\\n", "\n"
+        )
+        conversation = shown(main_of(pilot).query_one(Conversation))
+        assert "skill pdf" in conversation
+        assert "Open the form" not in conversation
+
+
+async def test_one_that_is_not_trusted_leads_to_the_review(project: Path) -> None:
+    put(project / ".claude/skills", "csv")
+    async with at_work(agent_in(project)) as pilot:
+        screen = await skills_screen(pilot)
+        assert "enter review trust" in shown(screen.query_one(Choices)).casefold()
+        assert "v view" not in shown(screen.query_one(Choices))
+        await pilot.press("v", "enter")
+        await until(pilot, lambda: isinstance(pilot.app.screen, TrustScreen))
+
+
+async def test_without_skills_it_says_where_they_go(project: Path) -> None:
+    async with at_work(agent_in(project)) as pilot:
+        screen = await skills_screen(pilot)
+        assert "No skills found" in shown(screen.query_one("#skills-note")).replace("\n", " ")
+        await pilot.press("v", "enter")
+        assert pilot.app.screen is screen
+        await pilot.press("escape")
+        await until(pilot, lambda: pilot.app.screen is main_of(pilot))
+
+
+async def test_hostile_skills_are_drawn_as_text(project: Path, sealed_home: Path) -> None:
+    put(sealed_home / ".claude/skills", "pdf", "a\x1b[2J\u202eb [/] [@click=app.quit]x[/]")
+    put(project / ".claude/skills", "c\x1b[2J\u202ed")
+    async with at_work(agent_in(project)) as pilot:
+        screen = await skills_screen(pilot)
+        text = shown(screen.rows) + shown(screen.query_one("#skills-note"))
+        assert "\x1b" not in text
+        assert "\u202e" not in text
+        assert "[@click=app.quit]x[/]" in text
+
+
+@pytest.mark.parametrize("name", ["skills", "skills-none"])
+async def test_looks(project: Path, sealed_home: Path, name: str) -> None:
+    if name == "skills":
+        own, theirs = sealed_home / ".claude/skills", project / ".agents/skills"
+        put(own, "pdf-forms", "Extracts text and tables from PDF files, fills in forms. Use for PDF.")
+        put(own, "release-notes", "Writes the notes of a release from the commits since the last tag.")
+        put(theirs, "pdf-forms")
+        put(theirs, "migrations")
+        put(theirs, "colours")
+        agent = ScriptedAgent(project)
+        agent.project_settings.accept(agent.project_settings.survey())
+        put(theirs, "colours", "Now another.")
+        put(theirs, "deploy", "Deploys.")
+        (theirs / "broken").mkdir()
+        (theirs / "broken/SKILL.md").symlink_to("/etc/passwd")
+    agent = ScriptedAgent(project)
+
+    async def prepare(pilot: Pilot[Any]) -> None:
+        await skills_screen(pilot)
+
+    await check_looks(name, lambda: app_over(agent), prepare)
