@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -75,6 +76,11 @@ class LanguageServersOnDemand:
 
             self._servers = LanguageServers(*self._make)
         return self._servers
+
+    @cached_property
+    def find_symbols(self) -> bool:
+        """True if the tool `symbol` is of use: as found first, since a tool does not come and go. Blocks."""
+        return self.enabled and self.load().serve_project()
 
     async def listed(self) -> "list[Listed]":
         """List the servers of the table."""

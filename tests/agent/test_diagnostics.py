@@ -72,6 +72,10 @@ async def test_an_edit_says_what_it_added_and_fixed(tmp_path: Path) -> None:
     )
     async with desk.agent:
         added, moved, fixed = await desk.turn()
+        review = desk.agent.review(desk.id)
+        ((file,),) = [group.files for group in (await review.overview()).groups]
+        hunks = (await review.diff(file.key)).hunks
+    assert [(one["line"], one.get("rule")) for one in hunks[-1].problems] == [(3, "no-bad"), (4, "no-odd")]
     assert added["payload"].get("diagnostics") == {
         "added": [
             {

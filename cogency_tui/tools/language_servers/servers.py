@@ -1,7 +1,10 @@
 """All language servers of an agent: one process for each server and directory, started when it is needed."""
 
 import asyncio
+import itertools
+import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +18,9 @@ from cogency_tui.tools.worker_threads import in_thread
 
 MOST_SERVERS = 8
 """Servers that run at the same time; the one that was started first ends for another."""
+
+_MOST_DIRECTORIES, _MOST_ENTRIES = 50, 200
+"""Directories, and entries of each, that are searched for files of a language."""
 
 _SAFE_DIRECTORY = Path("/")
 """The working directory of a server that must not run code of the project."""
@@ -76,6 +82,16 @@ class LanguageServers:
     async def listed(self) -> list[Listed]:
         """List the servers of the table."""
         return await in_thread(self._listed)
+
+    def serve_project(self) -> bool:
+        """Return whether an installed server that may be used works on files in the project directory or one
+        below it. Blocks."""
+        names = _some_files(self._project)
+        for about in self._current():
+            is_here = any(about.language_of(name) for name in names)
+            if is_here and self._launch(about, self._project) is not None:
+                return True
+        return False
 
     def new_notices(self) -> list[str]:
         """Return the notices for the user that have not been returned before."""
@@ -171,6 +187,23 @@ class LanguageServers:
             running = [server for (name, _), server in self._servers.items() if name == about.name]
             found.append(Listed(about.name, command or (), asks, decided, running))
         return found
+
+
+def _some_files(directory: Path) -> list[str]:
+    """The names of files in a directory and those directly below it."""
+    names: list[str] = []
+    places = [directory]
+    for depth in range(2):
+        below: list[Path] = []
+        for place in places[:_MOST_DIRECTORIES]:
+            with suppress(OSError), os.scandir(place) as entries:
+                for entry in itertools.islice(entries, _MOST_ENTRIES):
+                    if not entry.is_dir(follow_symlinks=False):
+                        names.append(entry.name)
+                    elif not depth and not entry.name.startswith("."):
+                        below.append(Path(entry.path))
+        places = below
+    return names
 
 
 def is_running(server: Server) -> bool:

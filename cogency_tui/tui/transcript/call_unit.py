@@ -371,7 +371,8 @@ class CallUnit(msgspec.Struct):
     @property
     def may_change(self) -> bool:
         """True if its result reports changes of files."""
-        return self.state == "done" and self.name in _CHANGING
+        renames = self.name == "symbol" and self.arguments.get("action") == "rename"
+        return self.state == "done" and (renames or self.name in _CHANGING)
 
     def changes(self) -> list[FileChange]:
         """The files that this call has changed, with the counts from its result."""
