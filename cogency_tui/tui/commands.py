@@ -86,6 +86,13 @@ COMMANDS = (
         "trust",
         group="Project",
     ),
+    SlashCommand(
+        "worktree",
+        "Work in a git worktree: begin, merge or remove one",
+        "worktree",
+        takes="[NAME|merge|remove]",
+        group="Project",
+    ),
     SlashCommand("skills", "Skills: which are in use, and why others are not", "skills", group="Project"),
     SlashCommand("mcp", "MCP server status and restart", "mcp", takes="[NAME]", group="Project"),
     SlashCommand("review", "Review every edit, hunk by hunk", "review", group="Review"),

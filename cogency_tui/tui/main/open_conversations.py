@@ -13,6 +13,7 @@ Invariant: no conversation is on two of them.
 
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
+from pathlib import Path
 from time import time
 from typing import TYPE_CHECKING, Any
 
@@ -112,6 +113,24 @@ class OpenConversations:
     def open_of(self, agent: "Agent", conversation_id: str, then: Shown | None = None) -> "MainScreen":
         """Open a conversation of an agent of its own on another screen, and return that."""
         return self._add(agent, conversation_id, then)
+
+    def begin_with(self, agent: "Agent", then: Shown | None = None) -> None:
+        """Begin a conversation of `agent`, which no other screen has, on another screen."""
+        self._add(agent, None, then)
+
+    def open_with(self, agent: "Agent", conversation_id: str, prompt: str, then: Shown | None = None) -> None:
+        """Open a past conversation with `agent`, which no other screen has, and send `prompt` in it."""
+        self._add(agent, conversation_id, then, prompt)
+
+    def leave_worktree(self, root: Path) -> None:
+        """Close the conversations in this worktree; if there are no others, begin one in the project."""
+        inside = [screen for screen in self.screens if screen.agent.project == root]
+        if inside and len(inside) == len(self.screens):
+            self._add(inside[0].agent.beside_in(inside[0].agent.home.project), None, None)
+        for screen in inside:
+            # One that was blank is gone already.
+            if screen in self.screens:
+                self.close(screen)
 
     def go_to(self, screen: "MainScreen") -> None:
         """Show the conversation of `screen`, as it was left but for the focus."""
@@ -217,9 +236,13 @@ class OpenConversations:
     def _mode_of(self, screen: "MainScreen") -> str | None:
         return next((mode for mode, each in self._screens.items() if each is screen), None)
 
-    def _add(self, agent: "Agent", conversation_id: str | None, then: Shown | None) -> "MainScreen":
+    def _add(
+        self, agent: "Agent", conversation_id: str | None, then: Shown | None, prompt: str = ""
+    ) -> "MainScreen":
         mode = f"conversation-{self._count}"
-        screen = self._make(agent, conversation_id=conversation_id, then=then, number=self._count)
+        screen = self._make(
+            agent, prompt=prompt, conversation_id=conversation_id, then=then, number=self._count
+        )
         self._count += 1
         self._screens[mode] = screen
         self._note_styles(screen)
@@ -276,6 +299,25 @@ class OnOtherScreens(OtherScreens):
 
     def open(self, conversation_id: str, then: Shown | None = None) -> None:
         open_conversations_of(self._screen).open(self._screen.agent, conversation_id, then)
+
+    def begin_with(self, agent: "Agent", then: Shown | None = None) -> None:
+        open_conversations_of(self._screen).begin_with(agent, then)
+
+    def open_with(
+        self, agent: "Agent", conversation_id: str, prompt: str = "", then: Shown | None = None
+    ) -> None:
+        open_conversations_of(self._screen).open_with(agent, conversation_id, prompt, then)
+
+    def leave_worktree(self, root: Path) -> None:
+        open_conversations_of(self._screen).leave_worktree(root)
+
+    def running_in(self, root: Path) -> Sequence[str]:
+        rows = open_conversations_of(self._screen).rows
+        return [row.name for row in rows if row.worktree == root.name and row.is_running]
+
+    @property
+    def title(self) -> str:
+        return self._screen.title_shown
 
     def go_to(self, conversation_id: str) -> bool:
         if (found := self._find(conversation_id)) is not None:

@@ -145,7 +145,7 @@ class MainScreen(PartialScreen[None]):
         return self._features.custom.known
 
     def compose(self) -> ComposeResult:
-        yield Header(place_of(self.agent.project), id="header")
+        yield Header(place_of(self.agent.project, self.agent.home.project), id="header")
         yield Panes(self.agent.project, id="panes")
         yield PromptBox(self.bridge.queue, self.agent.permissions, id="prompt-box")
         yield StatusBar(status_of(self.agent), id="status-bar")
@@ -453,6 +453,7 @@ class MainScreen(PartialScreen[None]):
             total=self._display.transcript.total if self._open else {},
             at=self._last_event,
             unsaved=unsaved,
+            worktree=self.agent.worktree,
         )
 
     @property
