@@ -140,8 +140,10 @@ class OpenConversations:
         for each in self._stack(mode)[:-1]:
             # The terminal may have another size now; the screen on top is told by Textual.
             each.post_message(events.Resize(self._app.size, self._app.size))
+        left = self.shown
         self._show(mode)
         screen.come_back()
+        self._drop_blank(left)
         self.refresh()
 
     def _next_waiting(self) -> "MainScreen | None":
@@ -206,8 +208,10 @@ class OpenConversations:
             self._drop(screen)
 
     def refresh(self) -> None:
-        """Show on the screen that is shown what the others do, and its number as the switcher has it."""
-        self.shown.show_others(self.background, self._number_of(self.shown), len(self.screens))
+        """Show on the screen that is shown, once it is complete, what the others do, and its number as the
+        switcher has it."""
+        if self.shown.is_complete:
+            self.shown.show_others(self.background, self._number_of(self.shown), len(self.screens))
 
     @property
     def background(self) -> Background:
@@ -248,28 +252,35 @@ class OpenConversations:
         self._note_styles(screen)
         app: Any = self._app
         app.add_mode(mode, lambda: screen)
-        release = self._hold()
+        release, left = self._hold(), self.shown
         self._show(mode)
-        screen.call_after_refresh(self._complete, screen, release)
+        screen.call_after_refresh(self._complete, screen, left, release)
         return screen
 
     def _note_styles(self, screen: "MainScreen") -> None:
         """Note that a screen has the styles of the present theme: otherwise all are restyled to show it."""
         screen._css_update_count = self._app._css_update_count  # pyright: ignore[reportPrivateUsage]
 
-    async def _complete(self, screen: "MainScreen", release: Callable[[], None]) -> None:
+    async def _complete(self, screen: "MainScreen", left: "MainScreen", release: Callable[[], None]) -> None:
         try:
             await screen.open()
         finally:
             release()
+        self._drop_blank(left)
         self.refresh()
 
     def _show(self, mode: str) -> None:
-        left = self._before = self.shown
+        self._before = self.shown
         self._app.capture_mouse(None)
         self._app.clear_notifications()
         self._app.switch_mode(mode)
-        if left.is_blank and len(self._stack(self._mode_of(left) or mode)) == 1:
+
+    def _drop_blank(self, left: "MainScreen") -> None:
+        """Remove the screen that the user has left if there is nothing on it."""
+        mode = self._mode_of(left)
+        if mode is None or left in self._closing or left is self.shown:
+            return
+        if left.is_blank and len(self._stack(mode)) == 1:
             self._drop(left)
 
     def _drop(self, screen: "MainScreen") -> None:

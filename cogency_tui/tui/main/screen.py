@@ -189,6 +189,11 @@ class MainScreen(PartialScreen[None]):
         self._ticker = self.set_interval(TICK, self._display.tick, pause=True)
         self._begin()
 
+    @property
+    def is_complete(self) -> bool:
+        """True once it has all of its widgets."""
+        return self._open
+
     def takes(self, event: events.Event) -> bool:
         """Return whether the screen can handle `event` before it is open: text for the prompt."""
         is_text = isinstance(event, events.Paste) or (
