@@ -86,6 +86,13 @@ COMMANDS = (
         "trust",
         group="Project",
     ),
+    SlashCommand(
+        "worktree",
+        "Work in a git worktree: begin, merge or remove one",
+        "worktree",
+        takes="[NAME|merge|remove]",
+        group="Project",
+    ),
     SlashCommand("skills", "Skills: which are in use, and why others are not", "skills", group="Project"),
     SlashCommand("hooks", "Hooks: what runs on which event, and how it went", "hooks", group="Project"),
     SlashCommand("lsp", "Language servers: errors after edits", "lsp", group="Project"),

@@ -231,10 +231,12 @@ class Decisions(msgspec.Struct, frozen=True):
 
 
 class Trust:
-    """The user's decisions, in the file at `path`."""
+    """The user's decisions, in the file at `path`. A worktree of the project `main` without one of its own
+    has that of the project, as far as its files are the same."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, main: Path | None = None) -> None:
         self.path = path
+        self._main = main
         self._file_digests = FileDigests()
         self._read: tuple[tuple[int, ...], Decisions] | None = None
         """The decisions, and the identity of the file that they were read from."""
@@ -409,17 +411,24 @@ class Trust:
         return entries
 
     def _known(self, project: Path) -> Trusted | None:
-        inode = project.stat().st_ino
         projects = self._current().projects
-        return next((one for one in projects if (one.path, one.inode) == (str(project), inode)), None)
+        for place in self._places(project):
+            key = (str(place), place.stat().st_ino)
+            if found := next((one for one in projects if (one.path, one.inode) == key), None):
+                return found
+        return None
+
+    def _places(self, project: Path) -> list[Path]:
+        """The project, and the main one whose decision counts for it."""
+        return [project] if self._main is None or self._main == project else [project, self._main]
 
     def _is_refused(self, project: Path) -> bool:
         try:
             refused = self._current().refused
-            inode = project.stat().st_ino
+            places = {(str(each), each.stat().st_ino) for each in self._places(project)}
         except (ConfigError, OSError):
             return False
-        return any((one.path, one.inode) == (str(project), inode) for one in refused)
+        return any((one.path, one.inode) in places for one in refused)
 
     def _write(self, decisions: Decisions) -> None:
         table: dict[str, Any] = {key: value for key, value in msgspec.to_builtins(decisions).items() if value}

@@ -60,6 +60,7 @@ from cogency_tui.tui.trust.commands import TrustCommands
 from cogency_tui.tui.undo.commands import UndoCommands, preview
 from cogency_tui.tui.until.commands import UntilCommands
 from cogency_tui.tui.usage.commands import UsageCommands
+from cogency_tui.tui.worktree.commands import WorktreeCommands
 
 if TYPE_CHECKING:
     from cogency_tui.store.store import StoredConversation
@@ -151,6 +152,7 @@ class Features:
             StatusCommands(screen, bridge, facts),
             UsageCommands(screen, bridge, recall.recall),
             UntilCommands(screen, bridge, self._begin_until),
+            WorktreeCommands(screen, bridge, OnOtherScreens(screen)),
         )
 
     async def mount(self) -> None:
