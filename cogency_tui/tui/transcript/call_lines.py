@@ -367,20 +367,19 @@ def command_row(
     *,
     frame: int,
     on: str = "surface",
-    remark: str = "",
+    word: str = "",
 ) -> Line:
-    """Draw a background command with its running time in `seconds`, and a `remark` on it."""
+    """Draw a background command with its running time in `seconds`, and a `word` in place of its state."""
     head = [
         Segment(f"{_glyph(state, frame)} ", styles(ROLES[state], on)),
         Segment("$ ", styles("edit", on)),
     ]
     style = styles(ROLES[state] if state == "running" else "dim", on)
     time = whole_seconds(seconds) if state == "running" else duration(seconds)
-    word = "" if state == "done" else state
+    word = word or ("" if state == "done" else state)
     right = _Columns(Segment(word, style), Segment(time.rjust(TIME_COLUMN), style))
     subject = Subject(one_line(command), is_path=False)
-    fact = Segment(one_line(remark), styles("dim", on))
-    return _row(head, subject, styles("text", on), right, width, styles("text", on), fact)
+    return _row(head, subject, styles("text", on), right, width, styles("text", on))
 
 
 def heading_row(text: str, width: int, styles: ThemeStyles) -> Line:
