@@ -21,8 +21,10 @@ from cogency_tui.protocol.events import (
     PlanState,
     ResultEvent,
     ResultPayload,
+    describe_diagnostic,
     error_text,
     outcome_shown,
+    summarize_diagnostics,
 )
 from cogency_tui.protocol.transcript import as_tool_call, call_record, shown_text
 from cogency_tui.safe_text import one_line
@@ -182,6 +184,9 @@ class Updates:
         self._live.pop(id, None)
         text = _output(outcome_shown(payload), payload["content"])
         content = [*diffs, *([_text(text)] if text else [])]
+        if change := payload.get("diagnostics"):
+            problems = [summarize_diagnostics(change), *map(describe_diagnostic, change["added"])]
+            content.append(_text("\n".join(problems)))
         yield acp.update_tool_call(id, content=content, **self._end(id, payload))
         if "plan" in payload:
             yield acp.update_plan([_plan_entry(step) for step in payload["plan"]])

@@ -40,6 +40,7 @@ from cogency_tui.workspace.paths import Workspace
 
 if TYPE_CHECKING:
     from cogency_tui.agent.context_window import History
+    from cogency_tui.agent.diagnostics import LanguageServersOnDemand
     from cogency_tui.agent.edits.undo import Undo
     from cogency_tui.agent.event_queue import EventQueue
     from cogency_tui.agent.hooks.listing import ListedHook
@@ -318,6 +319,11 @@ class Agent:
     def background(self) -> "Background | None":
         """The background commands of all conversations; None before anything has run."""
         return None if self._conversations.engine is None else self._conversations.engine.background
+
+    @property
+    def language_servers(self) -> "LanguageServersOnDemand":
+        """The language servers of the project; none is started by this."""
+        return self._conversations.shared().language_servers
 
     @property
     def recall(self) -> "Recall":

@@ -468,6 +468,8 @@ class Scheduler:
             payload["put_back"] = list(outcome.put_back)
         if outcome.images:
             payload["images"] = list(outcome.images)
+        if outcome.diagnostics is not None:
+            payload["diagnostics"] = outcome.diagnostics
         if outcome.changed_by:
             payload["changed_by"] = list(outcome.changed_by)
         if outcome.plan is not None:

@@ -119,13 +119,13 @@ async def run_turn(agent: Agent, options: RunOptions) -> int:
             ):
                 printer(event)
             status = DONE if until.held else INTERRUPTED if until.was_interrupted else FAILED
-            return status
-        watch = loop.call_later(options.timeout, late.stop) if options.timeout else None
-        async for event in agent.stream(options.prompt, conversation_id=conversation, chunks=chunks):
-            printer(event)
-            status = status_after(event, status)
-        if watch is not None:
-            watch.cancel()
+        else:
+            watch = loop.call_later(options.timeout, late.stop) if options.timeout else None
+            async for event in agent.stream(options.prompt, conversation_id=conversation, chunks=chunks):
+                printer(event)
+                status = status_after(event, status)
+            if watch is not None:
+                watch.cancel()
         if late.stopped and status == INTERRUPTED:
             talk(
                 f"Error: the turn was stopped after {options.timeout:g} s. Raise --timeout to allow more "
@@ -135,7 +135,8 @@ async def run_turn(agent: Agent, options: RunOptions) -> int:
         for problem in agent.instructions(conversation).problems:
             talk(f"Instructions were not read: {problem}")
         gate = agent.gate(conversation)
-        refusals = gate.refusals if gate is not None else ()
+        # What was refused on the way to what holds does not matter.
+        refusals = gate.refusals if gate is not None and not (until and until.held) else ()
     for refusal in refusals:
         talk(_advice(refusal))
     return FAILED if status is None or (refusals and status == DONE) else status

@@ -18,7 +18,14 @@ from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar, cast, ru
 import msgspec
 
 from cogency_tui.errors import ToolError, WorkspaceError
-from cogency_tui.protocol.events import AnsweredQuestion, ChangedBy, Image, PlannedStep, Step
+from cogency_tui.protocol.events import (
+    AnsweredQuestion,
+    ChangedBy,
+    DiagnosticsChange,
+    Image,
+    PlannedStep,
+    Step,
+)
 from cogency_tui.protocol.taint_sources import Sources
 from cogency_tui.redaction import MARKER, KnownSecrets, RedactedStream, Redactor, holds_marker
 from cogency_tui.tools.journal_protocol import ALL, Consent, Found, Journal
@@ -248,7 +255,7 @@ class Outcome:
     whose changes were reverted, where the call failed for no other reason. `brief` is the line for the user
     of a failure whose `outcome` is worded for the model. `images` are for the model to see. `note` is what
     others than the tool have for the model about the call. `plan` is the model's whole plan from now on,
-    `answers` are the user's to its questions; `changed_by` is as in `ResultPayload`.
+    `answers` are the user's to its questions; `changed_by` and `diagnostics` are as in `ResultPayload`.
     """
 
     outcome: str
@@ -264,6 +271,7 @@ class Outcome:
     changed_by: Sequence[ChangedBy] = ()
     plan: Sequence[PlannedStep] | None = None
     answers: Sequence[AnsweredQuestion] = ()
+    diagnostics: DiagnosticsChange | None = None
 
     @property
     def produced(self) -> Any:

@@ -88,6 +88,7 @@ COMMANDS = (
     ),
     SlashCommand("skills", "Skills: which are in use, and why others are not", "skills", group="Project"),
     SlashCommand("hooks", "Hooks: what runs on which event, and how it went", "hooks", group="Project"),
+    SlashCommand("lsp", "Language servers: errors after edits", "lsp", group="Project"),
     SlashCommand("mcp", "MCP server status and restart", "mcp", takes="[NAME]", group="Project"),
     SlashCommand("review", "Review every edit, hunk by hunk", "review", group="Review"),
     SlashCommand("undo", "Revert the changes of the last turn", "undo", group="Review"),

@@ -87,7 +87,7 @@ def draw_skill(skill: ListedSkill, width: int, styles: ThemeStyles, on: str) -> 
 def draw_skill_note(listed: ListedSkill | None, width: int, styles: ThemeStyles) -> list[Line]:
     """Draw its state with the reason, its description, its place, and what is special about it."""
     if listed is None:
-        return wrap([Segment(_NONE, styles("dim"))], width)
+        return []
     _mark, role = _MARKS[listed.state]
     problem = f": {reveal(listed.problem)}" if listed.problem else ""
     role = "text" if listed.state is SkillState.ACTIVE else role
@@ -130,14 +130,17 @@ class SkillsScreen(ListDialog[SkillAction, ListedSkill]):
         self._skills = sorted(skills, key=lambda skill: skill.state is not SkillState.ACTIVE)
 
     def on_mount(self) -> None:
+        self.rows.notice = _NONE
         self.rows.update_rows(self._skills)
+        if self.note is not None:
+            self.note.display = bool(self._skills)
         used = sum(skill.state is SkillState.ACTIVE for skill in self._skills)
         self.heading.state(f"{used} in use" if self._skills else "none")
         self.show_selected()
 
     def note_lines(self, height: int) -> int:
         """A third of the screen, for the description of a skill."""
-        return max(super().note_lines(height), min(height // 3, 9))
+        return max(super().note_lines(height), min(height // 3, 8))
 
     def choices(self) -> list[Choice]:
         skill = self.rows.row

@@ -281,6 +281,12 @@ class CallLayout:
         elif self._result is not None and (call.settled or not call.steps()):
             blocks += self._output(self._result)
         chips = [Line([Segment(fit(chip, width), styles("accent"))]) for chip in image_chips(call.images)]
+        if call.diagnostics is not None:
+            # The module of the cards is loaded before.
+            from cogency_tui.tui.transcript.call_lines import draw_problems
+
+            problems = draw_problems(call.diagnostics, width, styles, len(call.diagnostics["added"]))
+            blocks += [*([Fixed([BLANK])] if blocks else []), Fixed(problems)]
         return [*blocks, Fixed(chips)] if chips else blocks
 
     def _plan_block(self, plan: Sequence[PlannedStep]) -> LayoutBlock:

@@ -15,6 +15,7 @@ from cogency_tui.protocol.events import (
     AnsweredQuestion,
     CallEvent,
     ChangedBy,
+    DiagnosticsChange,
     HookRun,
     Image,
     PlannedStep,
@@ -144,9 +145,10 @@ class CallUnit(msgspec.Struct):
     `orphaned` call the program ended before it was complete. `plan` is the model's plan from its result on,
     `answers` are the user's to its questions.
 
-    `hooks` are the hooks that ran for it, `changed_by` the changes by others that were in its files, unknown
-    to the model. `output` is its output so far, until a result replaces it, with its `images`. From then on
-    the texts in `arguments` and `content` are packed: `args` and `result` unpack them.
+    `hooks` are the hooks that ran for it, `diagnostics` the problems that language servers report with its
+    result, `changed_by` the changes by others that were in its files, unknown to the model. `output` is its
+    output so far, until a result replaces it, with its `images`. From then on the texts in `arguments` and
+    `content` are packed: `args` and `result` unpack them.
     """
 
     id: str
@@ -170,6 +172,7 @@ class CallUnit(msgspec.Struct):
     changed_by: Sequence[ChangedBy] = ()
     plan: Sequence[PlannedStep] | None = None
     answers: Sequence[AnsweredQuestion] = ()
+    diagnostics: DiagnosticsChange | None = None
     _steps: list[CallStep] = msgspec.field(default_factory=list[CallStep])
     _pieces: dict[str, list[str]] = msgspec.field(default_factory=dict[str, list[str]])
     _changes: list[FileChange] | None = None
@@ -254,6 +257,7 @@ class CallUnit(msgspec.Struct):
         self.changed_by = payload.get("changed_by", ())
         self.plan = payload.get("plan")
         self.answers = payload.get("answers", ())
+        self.diagnostics = payload.get("diagnostics")
         self.arguments = packed_texts(self.args)
         self._pieces.clear()
         self.state = "not run" if payload.get("not_run") else payload["state"]
@@ -358,7 +362,8 @@ class CallUnit(msgspec.Struct):
         """The way in which calls like this one are counted together: only calls that just read text are."""
         from cogency_tui.tools.registry import tally_of
 
-        return None if self.images or self.notable_hooks else tally_of(self.name)
+        is_notable = self.images or self.notable_hooks or self.diagnostics
+        return None if is_notable else tally_of(self.name)
 
     @property
     def notable_hooks(self) -> Sequence[HookRun]:
@@ -376,7 +381,8 @@ class CallUnit(msgspec.Struct):
     @property
     def may_change(self) -> bool:
         """True if its result reports changes of files."""
-        return self.state == "done" and self.name in _CHANGING
+        renames = self.name == "symbol" and self.arguments.get("action") == "rename"
+        return self.state == "done" and (renames or self.name in _CHANGING)
 
     def changes(self) -> list[FileChange]:
         """The files that this call has changed, with the counts from its result."""

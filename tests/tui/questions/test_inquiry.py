@@ -25,6 +25,7 @@ from tests.tui.driving import (
     answer,
     app_over,
     asked,
+    at_work,
     conversation_of,
     finished,
     main_of,
@@ -331,6 +332,20 @@ async def test_the_other_conversations_wait_badge_counts_it(project: Path) -> No
         assert main_of(pilot).question == DATABASE.question
         await pilot.press("ctrl+n")
         await until(pilot, lambda: "1 waiting" in shown(pilot.app.screen.query_one(StatusBar)))
+
+
+async def test_a_real_agent_gets_the_answer_and_its_call_waits_for_it(project: Path) -> None:
+    question = {"question": "Which database?", "choices": ["SQLite", "Postgres"]}
+    provider = ScriptedProvider(block("ask", questions=[question]), "Postgres it is.")
+    async with at_work(agent_of(project, provider)) as pilot:
+        await send(pilot, "set it up")
+        await ready(pilot)
+        await until(pilot, lambda: "? ask Which database?" in shown(conversation_of(pilot)))
+        assert "waiting" in shown(conversation_of(pilot))
+        await pilot.press("2")
+        await finished(pilot)
+        await until(pilot, lambda: "✓ ask Which database? · Postgres" in shown(conversation_of(pilot)))
+    assert '"answer": "Postgres"' in provider.sent[-1][-1]["content"]
 
 
 async def test_the_conversation_shows_the_answers_also_when_it_is_reopened(project: Path) -> None:
