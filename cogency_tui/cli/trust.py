@@ -12,9 +12,9 @@ from cogency_tui.errors import UsageError
 from cogency_tui.safe_text import one_line
 
 _MEANINGS: dict[PartKind, str] = {
-    "folder": "Trust adds its sub-agents, workflows, commands and MCP servers (programs that run here) to "
-    "your own, and a few options (safety options only where they are stricter), until a file changes. It "
-    "cannot choose a provider, model or key, and grants no permissions.",
+    "folder": "Trust adds its sub-agents, workflows, commands, and MCP servers and hooks (programs that run "
+    "here) to your own, and a few options (safety options only where they are stricter), until a file "
+    "changes. It cannot choose a provider, model or key, and grants no permissions.",
     "skill": "Trust lets the model read its skills. Their scripts need your permission like any command.",
     "settings": "Trust lets its hooks run as programs on this machine, without asking.",
 }

@@ -143,12 +143,11 @@ async def test_protected_files_that_it_changes_are_put_back(bench: Bench) -> Non
     agent = bench.agent(call("shell", command="true"), "Ok.", hooks={"h": shell("after_call", script)})
     agent.ask = ask
     async with agent:
-        payload = only_result(await turn(agent))["payload"]
+        (run,) = runs(await turn(agent))
     assert (bench.root / "AGENTS.md").read_text() == "Be good.\n"
     assert config.read_text() == "# none\n"
     assert not (bench.root / ".git" / "hooks" / "pre-commit").exists()
     assert (bench.root / "plain.txt").read_text() == "y\n"
-    (run,) = payload.get("hooks", ())
     assert run["state"] == "failed"
     assert "AGENTS.md" in run["outcome"]
     assert [change["path"] for change in run["changes"]] == ["plain.txt"]
@@ -230,9 +229,9 @@ async def test_a_store_that_fails_stops_the_hook_and_not_the_call(
         edit("x = 1", "x = 2"), "Ok.", hooks={"h": shell("after_edit", "touch ran")}
     ) as agent:
         monkeypatch.setattr(Commands, "begin", refuse)
-        payload = only_result(await turn(agent))["payload"]
-    assert payload["state"] == "done"
-    (run,) = payload.get("hooks", ())
+        result = only_result(await turn(agent))
+    assert result["payload"]["state"] == "done"
+    (run,) = runs([result])
     assert "could not be recorded" in run["outcome"]
     assert not (bench.root / "ran").exists()
 
