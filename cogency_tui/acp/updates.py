@@ -36,6 +36,7 @@ from cogency_tui.store.store import Store
 from cogency_tui.tools.base import ToolKind
 from cogency_tui.tools.recall import RecallTool
 from cogency_tui.tools.registry import OWN_TOOLS, own_arguments, own_tool
+from cogency_tui.tools.skill import SkillTool
 from cogency_tui.tools.worker_threads import in_thread
 from cogency_tui.workspace.text_files import decode
 
@@ -161,7 +162,7 @@ class Updates:
             "title": _title(name, args),
             "kind": kind_of(tool),
             "status": "pending",
-            "locations": self._locations(own_arguments(name, tool, _table(args))),
+            "locations": self._locations(tool, own_arguments(name, tool, _table(args))),
             "raw_input": _clean(args),
         }
         start = acp.update_tool_call if id in self._titles else acp.start_tool_call
@@ -198,9 +199,9 @@ class Updates:
         title = _shortened(f"{_declined(payload)}: {self._titles[id]}")
         return {"status": "failed", "title": title, "raw_output": {"state": "declined"}}
 
-    def _locations(self, args: Mapping[str, Any]) -> list[ToolCallLocation] | None:
-        """The file that a call names, if it is in the project."""
-        file = args.get("file")
+    def _locations(self, tool: str, args: Mapping[str, Any]) -> list[ToolCallLocation] | None:
+        """The file that a call names, if it is in the project; one of a skill is below the skill."""
+        file = args.get("file") if tool != SkillTool.name else None
         if not isinstance(file, str) or not file or "\0" in file:
             return None
         path = Path(os.path.normpath(self._project / file))

@@ -522,7 +522,12 @@ class Conversations:
             lambda: followed().dialect,
             lambda: followed().effort,
         )
-        gate = Gate(lambda: followed().permissions, lambda: followed().ask, self._agent.rules)
+        gate = Gate(
+            lambda: followed().permissions,
+            lambda: followed().ask,
+            self._agent.rules,
+            lambda: followed().inquire,
+        )
         return Conversation(self.shared(), id, gate, choices, assemble)
 
     async def _warm(self) -> None:

@@ -13,6 +13,7 @@ from cogency_tui.agent.profile.profile import Profile
 from cogency_tui.agent.project.settings import ProjectSettings
 from cogency_tui.agent.recall.recall import Recall
 from cogency_tui.config.schema import Effort, EffortChoice, Settings
+from cogency_tui.protocol.events import HookRun
 from cogency_tui.providers.base import Provider
 from cogency_tui.store.store import Store
 from cogency_tui.tools.base import Tool
@@ -55,6 +56,8 @@ class Engine:
     """Efforts that models have refused, each with the provider and the model."""
     hook_lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     """Held while a hook runs: what changes in the meantime is its own."""
+    hook_runs: dict[str, HookRun] = field(default_factory=dict[str, HookRun])
+    """The last run of each hook, by name."""
     images: Images = field(init=False)
     """The stored images."""
 

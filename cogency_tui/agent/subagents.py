@@ -246,7 +246,7 @@ class SubAgents:
 def _role(name: str, agent: AgentSettings) -> str:
     return (
         f"You are the sub-agent {name} of another agent, which sees only your answer: include everything "
-        f"that it needs. No one can answer questions.\n{agent.instructions.strip()}"
+        f"that it needs, and no questions.\n{agent.instructions.strip()}"
     ).strip()
 
 

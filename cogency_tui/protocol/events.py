@@ -217,6 +217,13 @@ class PlannedStep(TypedDict):
     state: PlanState
 
 
+class AnsweredQuestion(TypedDict):
+    """A question of the model with the user's answers: labels of its choices, or their own words."""
+
+    question: str
+    answers: list[str]
+
+
 class Diagnostic(TypedDict):
     """A problem that a language server finds in a file; `line` and `column` count from 1.
 
@@ -279,9 +286,9 @@ class ResultPayload(TypedDict):
 
     `advice` is for a model that made a mistake in the syntax of `dialect`: how to write the call in it.
     `note` is what else the engine has for the model, `hooks` are the hooks that ran for the call. `plan` is
-    the model's whole plan from this call on. `changed_by` are the changes of others that were in the files of
-    the call, unknown to the model. `diagnostics` are the problems that this edit, or an earlier one whose
-    check took longer, has added and fixed.
+    the model's whole plan from this call on, `answers` are the user's to its questions. `changed_by` are the
+    changes of others that were in the files of the call, unknown to the model. `diagnostics` are the
+    problems that this edit, or an earlier one whose check took longer, has added and fixed.
     """
 
     outcome: str
@@ -308,6 +315,7 @@ class ResultPayload(TypedDict):
     changed_by: NotRequired[list[ChangedBy]]
     diagnostics: NotRequired[DiagnosticsChange]
     plan: NotRequired[list[PlannedStep]]
+    answers: NotRequired[list[AnsweredQuestion]]
 
 
 DECLINED = "You declined."

@@ -77,7 +77,7 @@ class CallHooks:
     def _reports(self, call: InterceptedCall, verdict: Verdict) -> list[str]:
         """What the model is told of the changes of a hook: those in files that it knows."""
         workspace = self._conversation.engine.workspace
-        known = {*call.context.seen, *call.intent.paths}
+        known = {*call.context.seen.paths, *call.intent.paths}
         return [text for path, text in verdict.report.items() if workspace.root / path in known]
 
     async def _due(
@@ -137,7 +137,6 @@ class CallHooks:
 def refresh_seen(context: ToolContext, edits: Sequence[Edit]) -> None:
     """Note that the model knows of the changes of a hook in files whose version before it had seen."""
     for edit in edits:
-        path = context.workspace.root / edit.path
-        before = context.seen.get(path)
-        if before is not None and edit.after.digest and before.hex() == edit.before.digest:
-            context.seen[path] = bytes.fromhex(edit.after.digest)
+        if edit.after.digest:
+            path = context.workspace.root / edit.path
+            context.seen.follow(path, edit.before.digest, edit.after.digest)

@@ -22,6 +22,7 @@ from cogency_tui.tui.cost.context_usage import ContextFacts
 from cogency_tui.tui.files.background_updates import FileCommands
 from cogency_tui.tui.files.pane import FilesPane
 from cogency_tui.tui.help.commands import HelpCommands
+from cogency_tui.tui.hooks.commands import HookCommands
 from cogency_tui.tui.images.commands import ImageCommands
 from cogency_tui.tui.kit.number_format import when
 from cogency_tui.tui.kit.typed_app import app_of
@@ -59,6 +60,7 @@ from cogency_tui.tui.trust.commands import TrustCommands
 from cogency_tui.tui.undo.commands import UndoCommands, preview
 from cogency_tui.tui.until.commands import UntilCommands
 from cogency_tui.tui.usage.commands import UsageCommands
+from cogency_tui.tui.worktree.commands import WorktreeCommands
 
 if TYPE_CHECKING:
     from cogency_tui.store.store import StoredConversation
@@ -139,6 +141,7 @@ class Features:
             self.profile,
             UndoCommands(screen, bridge, self._restored),
             self.review,
+            HookCommands(screen, bridge),
             LanguageServerCommands(screen, bridge),
             ServerCommands(screen, bridge),
             SkillCommands(screen, bridge, self.conversations.suggest),
@@ -149,6 +152,7 @@ class Features:
             StatusCommands(screen, bridge, facts),
             UsageCommands(screen, bridge, recall.recall),
             UntilCommands(screen, bridge, self._begin_until),
+            WorktreeCommands(screen, bridge, OnOtherScreens(screen)),
         )
 
     async def mount(self) -> None:

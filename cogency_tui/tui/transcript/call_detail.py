@@ -210,6 +210,7 @@ class CallLayout:
         hidden = {"command", "cmd", *(("old", "new") if self._diff or replaced else ())}
         hidden |= {"content"} if self._diff else set()
         hidden |= {"steps"} if self.call.plan is not None else set()
+        hidden |= {"questions"} if self.call.answers else set()
         shown = [key for key in args if key not in hidden]
         column = min(_WIDEST_KEY, max((cells(one_line(key)) for key in shown), default=0)) + 2
         for key in shown:
@@ -267,6 +268,10 @@ class CallLayout:
     def _outcome(self) -> list[LayoutBlock]:
         call, width, styles = self.call, self.width, self.theme_styles
         blocks: list[LayoutBlock] = [self._plan_block(call.plan)] if call.plan else []
+        if call.answers:
+            from cogency_tui.tui.transcript.answer_lines import draw_answered
+
+            return [Fixed(draw_answered(call.answers, width, styles))]
         if call.steps():
             blocks += [_StepLines(call, width, styles), Fixed([BLANK] if call.settled else [])]
         if self._diff:
@@ -385,7 +390,8 @@ def _above(lines: int, styles: ThemeStyles) -> Line:
 
 
 def _word(call: CallUnit) -> str:
-    return "waiting for approval" if call.state == "waiting" else call.word
+    waiting = "waiting for your answer" if call.name == "ask" else "waiting for approval"
+    return waiting if call.state == "waiting" else call.word
 
 
 def _stage(call: CallUnit) -> tuple[object, ...]:

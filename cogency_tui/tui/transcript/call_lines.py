@@ -38,6 +38,7 @@ from cogency_tui.tui.transcript.call_unit import (
     FileChange,
     State,
     Subject,
+    is_refusal,
 )
 from cogency_tui.tui.transcript.messages_and_notices import chip_style, count_lines, review_link
 from cogency_tui.tui.transcript.pen import SPINNER, TAIL, Pen
@@ -91,6 +92,8 @@ def _card(call: CallUnit, pen: Pen, *, expanded: bool) -> list[Line]:
     if changes:
         return [*(_change_row(call, change, pen) for change in changes), *_changes_by_others(call, pen)]
     row, images = _card_row(call, pen), [] if expanded else _image_lines(call, pen)
+    if call.answers and not expanded:
+        return [row, *_answer_lines(call, row, pen)]
     if call.mode and call.word not in row.text and not expanded:
         return [row, _below(Segment(call.word, pen.styles("dim")), pen)]
     return [row, *([] if expanded else _excerpt(call, pen)), *images, *_changes_by_others(call, pen)]
@@ -195,6 +198,8 @@ def _fact(call: CallUnit) -> str:
     """What a call came to: its outcome, or how its command ended; its time is in a column."""
     if _is_failed_command(call):
         return one_line(call.outcome.partition(" after ")[0])
+    if len(call.answers) > 1:
+        return ""
     return one_line(call.outcome) if call.state == "done" else ""
 
 
@@ -257,6 +262,16 @@ def _reason(call: CallUnit, pen: Pen) -> list[Line]:
     return [line.indented(Segment("  ", pen.styles())) for line in lines]
 
 
+def _answer_lines(call: CallUnit, row: Line, pen: Pen) -> list[Line]:
+    """Draw the user's answers, unless the row of the call says all."""
+    if len(call.answers) == 1 and one_line(call.outcome) in row.text and call.subject.text in row.text:
+        return []
+    from cogency_tui.tui.transcript.answer_lines import draw_answered
+
+    lines = draw_answered(call.answers, max(8, pen.width - 2), pen.styles)
+    return [line.indented(Segment("  ", pen.styles())) for line in lines]
+
+
 def draw_problems(change: DiagnosticsChange, width: int, styles: ThemeStyles, most: int) -> list[Line]:
     """Draw what language servers report with a result: the counts, then at most so many problems."""
     severities = {one["severity"] for one in change["added"]}
@@ -301,10 +316,10 @@ def describe_hook(run: HookRun) -> str:
     added, removed = (sum(change[side] for change in changes) for side in ("added", "removed"))
     counts = count_lines(added, removed) if changes else ""
     files = f" in {plural(len(changes), 'file')}" if len(changes) > 1 else ""
-    ended = {"done": "", "blocked": "blocked", "failed": "failed"}[run["state"]]
     outcome = one_line(run["outcome"])
-    how = f"{ended}: {outcome}" if ended and outcome else ended
-    return " · ".join(part for part in (f"{counts}{files}", how) if part)
+    if run["state"] == "blocked":
+        outcome = f"{'refused' if is_refusal(run) else 'reports'}: {outcome}"
+    return " · ".join(part for part in (f"{counts}{files}", outcome) if part)
 
 
 def _image_lines(call: CallUnit, pen: Pen) -> list[Line]:
@@ -388,20 +403,19 @@ def command_row(
     *,
     frame: int,
     on: str = "surface",
-    remark: str = "",
+    word: str = "",
 ) -> Line:
-    """Draw a background command with its running time in `seconds`, and a `remark` on it."""
+    """Draw a background command with its running time in `seconds`, and a `word` in place of its state."""
     head = [
         Segment(f"{_glyph(state, frame)} ", styles(ROLES[state], on)),
         Segment("$ ", styles("edit", on)),
     ]
     style = styles(ROLES[state] if state == "running" else "dim", on)
     time = whole_seconds(seconds) if state == "running" else duration(seconds)
-    word = "" if state == "done" else state
+    word = word or ("" if state == "done" else state)
     right = _Columns(Segment(word, style), Segment(time.rjust(TIME_COLUMN), style))
     subject = Subject(one_line(command), is_path=False)
-    fact = Segment(one_line(remark), styles("dim", on))
-    return _row(head, subject, styles("text", on), right, width, styles("text", on), fact)
+    return _row(head, subject, styles("text", on), right, width, styles("text", on))
 
 
 def heading_row(text: str, width: int, styles: ThemeStyles) -> Line:
