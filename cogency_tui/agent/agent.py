@@ -41,11 +41,13 @@ from cogency_tui.workspace.paths import Workspace
 
 if TYPE_CHECKING:
     from cogency_tui.agent.context_window import History
+    from cogency_tui.agent.diagnostics import LanguageServersOnDemand
     from cogency_tui.agent.edits.journal import Journal
     from cogency_tui.agent.edits.undo import Undo
     from cogency_tui.agent.event_queue import EventQueue
+    from cogency_tui.agent.hooks.listing import ListedHook
     from cogency_tui.agent.images import Images
-    from cogency_tui.agent.permissions.gate import Ask, Gate
+    from cogency_tui.agent.permissions.gate import Ask, Gate, Inquire
     from cogency_tui.agent.permissions.rules import Rules
     from cogency_tui.agent.profile.profile import Profile
     from cogency_tui.agent.project.instructions import Instructions
@@ -79,8 +81,8 @@ class Agent:
     and closes with `close`, or after the turn if `open` was not called.
 
     `llm` names a provider of the configuration, or is one. An argument that is not given follows the user's
-    configuration. `mode`, `effort`, `permissions` and `ask` may be set at any time, and apply from the next
-    cycle.
+    configuration. `ask` asks the user for permission, and `inquire` puts the model's own questions to them.
+    These, `mode`, `effort` and `permissions` may be set at any time, and apply from the next cycle.
     `max_cost` is in USD for each turn (`budget.turn.hard`). `tools` are added to the built-in ones: typed
     async functions with a docstring, or `Tool`s. `mcp` adds servers to those of the configuration, and
     replaces those of the same name.
@@ -107,6 +109,7 @@ class Agent:
         tools: "Sequence[Tool[Any] | Function] | None" = None,
         mcp: Mapping[str, McpSettings] | None = None,
         ask: "Ask | None" = None,
+        inquire: "Inquire | None" = None,
         settings: Settings | None = None,
         environ: Mapping[str, str] | None = None,
     ) -> None:
@@ -139,6 +142,7 @@ class Agent:
         self.dialect: DialectChoice | None = dialect
         """The dialect of every conversation from now on; None leaves each conversation its own."""
         self.ask = ask
+        self.inquire = inquire
         self.titled: Callable[[str, str], None] | None = None
         """If set, conversations are named in the background, and this is called with the id and the title."""
         self.progressed: Callable[[str], None] | None = None
@@ -221,6 +225,13 @@ class Agent:
             self._project_settings = ProjectSettings(trust, self.project, own, folder, claude)
         return self._project_settings
 
+    def list_hooks(self) -> "list[ListedHook]":
+        """The hooks of the user and the project, with the last run of each. Blocks."""
+        from cogency_tui.agent.hooks.listing import list_hooks
+
+        engine = self._conversations.engine
+        return list_hooks(self.project_settings, {} if engine is None else engine.hook_runs)
+
     @property
     def settings(self) -> Settings:
         """The settings in force."""
@@ -274,7 +285,7 @@ class Agent:
         # Created on first use, and shared from now on.
         _ = (self.rules, self.project_settings, self.profile, self.recall)
         other = copy(self)
-        other.ask = other.titled = other.progressed = None
+        other.ask = other.inquire = other.titled = other.progressed = None
         other.permissions = self._narrowed(self.settings.permissions)
         self._conversations.join(other)
         return other
@@ -305,7 +316,7 @@ class Agent:
     def _in_worktree(self, root: Path) -> "Agent":
         _ = (self.profile, self.recall)
         other = copy(self)
-        other.ask = other.titled = other.progressed = None
+        other.ask = other.inquire = other.titled = other.progressed = None
         other.workspace = Workspace(root)
         other._home = self
         other._rules = other._project_settings = None
@@ -335,7 +346,7 @@ class Agent:
         recorded. Its background commands go on, as do the agents `beside` this one.
         """
         await self._conversations.leave(self, conversation_id)
-        self.ask = self.titled = self.progressed = None
+        self.ask = self.inquire = self.titled = self.progressed = None
 
     def begin_choices(self) -> None:
         """Return to the configured effort and dialect, or those given by flags, for a new conversation. The
@@ -397,6 +408,11 @@ class Agent:
     def background(self) -> "Background | None":
         """The background commands of all conversations; None before anything has run."""
         return None if self._conversations.engine is None else self._conversations.engine.background
+
+    @property
+    def language_servers(self) -> "LanguageServersOnDemand":
+        """The language servers of the project; none is started by this."""
+        return self._conversations.shared().language_servers
 
     @property
     def recall(self) -> "Recall":

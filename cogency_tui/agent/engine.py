@@ -6,12 +6,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from cogency_tui.agent.diagnostics import LanguageServersOnDemand
 from cogency_tui.agent.edits.journal import Journal
 from cogency_tui.agent.images import Images
 from cogency_tui.agent.profile.profile import Profile
 from cogency_tui.agent.project.settings import ProjectSettings
 from cogency_tui.agent.recall.recall import Recall
 from cogency_tui.config.schema import Effort, EffortChoice, Settings
+from cogency_tui.protocol.events import HookRun
 from cogency_tui.providers.base import Provider
 from cogency_tui.store.store import Store
 from cogency_tui.tools.base import Tool
@@ -44,6 +46,7 @@ class Engine:
     project_settings: ProjectSettings
     servers: Servers
     remotes: Remotes
+    language_servers: LanguageServersOnDemand
     config: Path | None = None
     profile: Profile | None = None
     background: Background = field(default_factory=Background)
@@ -53,6 +56,8 @@ class Engine:
     """Efforts that models have refused, each with the provider and the model."""
     hook_lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     """Held while a hook runs: what changes in the meantime is its own."""
+    hook_runs: dict[str, HookRun] = field(default_factory=dict[str, HookRun])
+    """The last run of each hook, by name."""
     images: Images = field(init=False)
     """The stored images."""
 
@@ -69,7 +74,7 @@ class Engine:
         return str(self.workspace.root)
 
     async def close(self) -> None:
-        """Stop background commands and MCP servers, record the last changes, and close the sandbox."""
-        await asyncio.gather(self.background.close(), self.servers.close())
+        """Stop background commands and servers, record the last changes, and close the sandbox."""
+        await asyncio.gather(self.background.close(), self.servers.close(), self.language_servers.close())
         await self.journal.close()
         await self.sandbox.close()

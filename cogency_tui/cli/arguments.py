@@ -156,7 +156,7 @@ def parser_of(name: str, description: str) -> argparse.ArgumentParser:
         parser.add_argument("--json", action="store_true", help="one JSON object per line")
     elif name == "trust":
         _add_trust_options(parser)
-    elif name == "skills":
+    elif name in ("skills", "hooks"):
         parser.add_argument(
             "--cwd", type=Path, metavar="DIR", help="project directory; default: the current one"
         )

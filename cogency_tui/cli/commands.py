@@ -256,6 +256,13 @@ def _skills(options: argparse.Namespace) -> int:
     return list_skills(project_of(options), as_json=options.json)
 
 
+def _hooks(options: argparse.Namespace) -> int:
+    """List the hooks of the user and a project."""
+    from cogency_tui.cli.hooks import show_hooks
+
+    return show_hooks(project_of(options), as_json=options.json)
+
+
 def _config(options: argparse.Namespace) -> int:
     """Show and change options."""
     from cogency_tui.cli.config import print_path, set_option, show_config, unset_option
@@ -357,6 +364,7 @@ COMMANDS: dict[str, Command] = {
     "models": _models,
     "trust": _trust,
     "skills": _skills,
+    "hooks": _hooks,
     "config": _config,
     "acp": _acp,
     "serve": _serve,

@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from cogency_tui.errors import UsageError
-from cogency_tui.protocol.events import Event, Measure, PlannedStep
+from cogency_tui.protocol.events import Diagnostic, Event, Measure, PlannedStep
 from cogency_tui.store import events, streaming_units, usage
 from cogency_tui.store.column_text import from_column, to_column
 from cogency_tui.store.database import Database
@@ -321,6 +321,10 @@ class Store:
         return await self.database.read(
             lambda connection: events.environments(connection, conversation_id, through)
         )
+
+    async def diagnostics(self, conversation_id: str) -> dict[str, list[Diagnostic]]:
+        """Return the problems that its edits brought, by the ids of the calls."""
+        return await self.database.read(lambda connection: events.diagnostics(connection, conversation_id))
 
     async def messages(self, conversation_id: str, through: int) -> list[tuple[int, str]]:
         """Return what the user has written, up to the event numbered `through`, with the numbers of the

@@ -38,12 +38,10 @@ class Hook:
 
     @property
     def command(self) -> str:
-        """Its command, on one line."""
-        import shlex
-
+        """Its command on one line, to read: it is not quoted for a shell."""
         if self.claude_event and self.words[1:2] == ("-c",):
             return " ".join(self.words[2].split())
-        return shlex.join(self.words)
+        return " ".join(word if word and not _BLANK.search(word) else f"'{word}'" for word in self.words)
 
     @property
     def can_run(self) -> bool:
@@ -104,6 +102,7 @@ class Hook:
         return words
 
 
+_BLANK = re.compile(r"\s")
 _NAMES = re.compile(r"[\w|, -]+", re.ASCII)
 _PLACES = re.compile(f"{re.escape(FILE)}|{re.escape(PROJECT)}")
 

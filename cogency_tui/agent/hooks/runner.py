@@ -110,7 +110,9 @@ class HookRunner:
                 problem = str(exc).rstrip(".")
             except StoreError as exc:
                 problem = exc.advice
-            return await self._verdict(hook, occasion, ends, found, problem, time.monotonic() - began)
+            verdict = await self._verdict(hook, occasion, ends, found, problem, time.monotonic() - began)
+            self._engine.hook_runs[hook.name] = verdict.run
+            return verdict
 
     async def _processes(
         self, hook: Hook, occasion: Occasion, signs: Path | None, seconds: float

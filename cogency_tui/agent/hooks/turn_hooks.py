@@ -154,9 +154,10 @@ def _notice(hook: Hook, verdict: Verdict, *, is_context: bool = False) -> str:
     run = verdict.run
     changed = ", ".join(f"{each['path']} (+{each['added']} −{each['removed']})" for each in run["changes"])
     said = verdict.message or ("" if is_context else first_line(run["output"]))
-    parts = [
-        f"changed {changed}" if changed else "",
-        f"{run['state']}: {run['outcome']}" if run["state"] != "done" else said,
-    ]
+    said = {"done": said, "failed": f"failed: {run['outcome']}", "blocked": ""}[run["state"]]
+    parts = [f"changed {changed}" if changed else "", said]
     text = "; ".join(part for part in parts if part)
-    return f"Hook {hook.name} ({run['on']}): {text}" if text else ""
+    notice = f"Hook {hook.name} ({run['on']}): {text}" if text else ""
+    if verdict.blocks and run["on"].startswith("after_"):
+        return f"Hook {hook.name} ({run['on']}) continues the turn: {first_line(verdict.reason)}"
+    return notice

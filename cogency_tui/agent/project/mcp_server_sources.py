@@ -164,6 +164,8 @@ _ENTRIES = ("__main__.py", "__init__.py", "package.json", "index.js")
 _PROJECT = re.compile(r"\{project\}|\$\{?(?:CLAUDE_PROJECT_DIR|COGENCY_PROJECT|PWD)\b\}?")
 """What stands for the project's directory in the command of a hook."""
 
+_REDIRECTED = re.compile(r""">{1,2}\s*(?:"[^"]*"|'[^']*'|\S+)+""")
+_CONFIGURATIONS = frozenset((".cfg", ".conf", ".ini", ".json", ".toml", ".yaml", ".yml"))
 _WORDS = re.compile(r"""[\s"'=:,;|&<>()`]+""")
 _MODULE = re.compile(r"[\w.]+")
 _SEPARATORS = re.compile(r"[=:,@\s]")
@@ -217,6 +219,9 @@ def _programs(project: Path, servers: Sequence[Mapping[str, Any]], hooks: Sequen
         is_hook = isinstance(server, str)
         table = _hook_table(server, project) if isinstance(server, str) else server
         everything = _named(project, table)
+        if is_hook:
+            # What a hook writes, such as a log, changes each time.
+            everything = [path for path in everything if is_source(path) or _decides(path)]
         if is_hook and any(Path(word).name in _MANIFESTS for word in _words(table)):
             everything += [path for path in _manifests(project) if path not in everything]
         named = [path for path in everything if not path.is_relative_to(project / FOLDER)]
@@ -244,13 +249,18 @@ def _as_line(command: object) -> str:
 
 def _hook_table(line: str, project: Path) -> dict[str, Any]:
     """The command line of a hook as the table of a server: each of its words, and all pieces of them."""
-    line = _PROJECT.sub(lambda _found: str(project), line)
+    line = _REDIRECTED.sub(" ", _PROJECT.sub(lambda _found: str(project), line))
     pieces = [piece for piece in _WORDS.split(line) if piece]
     # Quotes within a word join what they separate.
     joined = [piece for piece in _WORDS.split(line.replace('"', "").replace("'", "")) if piece]
     # The project itself is no program.
     words = [piece for piece in (*joined, *pieces) if piece.rstrip("/") != str(project)]
     return {"command": (words or [""])[0], "args": words[1:]}
+
+
+def _decides(path: Path) -> bool:
+    """Return whether a file that is no program may decide what a program does."""
+    return path.name.casefold() in _NAMES or path.suffix.casefold() in _CONFIGURATIONS
 
 
 def _manifests(project: Path) -> list[Path]:

@@ -102,6 +102,8 @@ class ProjectSettings:
         self.project = project
         self.problem = ""
         """The problems with files that are not used, as of the last `refresh`."""
+        self.hook_problems: tuple[str, ...] = ()
+        """Those with files of hooks alone."""
         self._read_own = own
         self._own = now = own()
         self._folder = folder
@@ -179,14 +181,17 @@ class ProjectSettings:
         problems: list[str],
     ) -> "tuple[Hook, ...]":
         """All hooks, the user's first; append to `problems`."""
-        configured = _hooks(own.hooks, "user", dict.fromkeys(own.hooks, OWN_CONFIGURATION), problems)
-        own_claude = _claude_hooks(claude, "user", self._claude_file, problems)
+        own_problems: list[str] = []
+        configured = _hooks(own.hooks, "user", dict.fromkeys(own.hooks, OWN_CONFIGURATION), own_problems)
+        own_claude = _claude_hooks(claude, "user", self._claude_file, own_problems)
         found = [*configured, *own_claude]
         names = {hook.name for hook in found}
         found += [hook for hook in brought if hook.name not in names]
         for name in SETTINGS_FILES if own.claude_hooks else ():
             path = self.project / name.removeprefix(ABOVE)
-            found += _claude_hooks(contents.get(name, b""), "project", path, problems)
+            found += _claude_hooks(contents.get(name, b""), "project", path, own_problems)
+        problems += own_problems
+        self.hook_problems = tuple(own_problems)
         return tuple(found)
 
     @property

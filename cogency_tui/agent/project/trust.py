@@ -27,6 +27,8 @@ from cogency_tui.agent.project.skill_folders import (
     SkillFolder,
     find_skill_folders,
     home,
+    identity_of,
+    is_settled,
 )
 from cogency_tui.config import toml_reader
 from cogency_tui.config.edit import changing, write_table
@@ -236,6 +238,8 @@ class Trust:
         self.path = path
         self._main = main
         self._file_digests = FileDigests()
+        self._read: tuple[tuple[int, ...], Decisions] | None = None
+        """The decisions, and the identity of the file that they were read from."""
 
     def survey(self, project: Path) -> Survey:
         """The current state of a project (resolved)."""
@@ -374,6 +378,20 @@ class Trust:
             FOLDER, FOLDER, "folder", tuple(entries), digests, contents=contents, unknown=programs.unknown
         )
 
+    def _current(self) -> Decisions:
+        """The decisions, which are not parsed again while the file is the same: they are needed at each turn,
+        and skills may have many files.
+        """
+        try:
+            identity = identity_of(self.path.stat())
+        except OSError:
+            return self.decisions()
+        if self._read is None or self._read[0] != identity:
+            decisions = self.decisions()
+            self._read = (identity, decisions) if is_settled(identity) else None
+            return decisions
+        return self._read[1]
+
     def _known_safely(self, project: Path) -> Trusted | None:
         try:
             return self._known(project)
@@ -393,7 +411,7 @@ class Trust:
         return entries
 
     def _known(self, project: Path) -> Trusted | None:
-        projects = self.decisions().projects
+        projects = self._current().projects
         for place in self._places(project):
             key = (str(place), place.stat().st_ino)
             if found := next((one for one in projects if (one.path, one.inode) == key), None):
@@ -406,7 +424,7 @@ class Trust:
 
     def _is_refused(self, project: Path) -> bool:
         try:
-            refused = self.decisions().refused
+            refused = self._current().refused
             places = {(str(each), each.stat().st_ino) for each in self._places(project)}
         except (ConfigError, OSError):
             return False

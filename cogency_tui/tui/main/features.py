@@ -22,9 +22,11 @@ from cogency_tui.tui.cost.context_usage import ContextFacts
 from cogency_tui.tui.files.background_updates import FileCommands
 from cogency_tui.tui.files.pane import FilesPane
 from cogency_tui.tui.help.commands import HelpCommands
+from cogency_tui.tui.hooks.commands import HookCommands
 from cogency_tui.tui.images.commands import ImageCommands
 from cogency_tui.tui.kit.number_format import when
 from cogency_tui.tui.kit.typed_app import app_of
+from cogency_tui.tui.language_servers.commands import LanguageServerCommands
 from cogency_tui.tui.main.custom_commands import CustomCommands
 from cogency_tui.tui.main.keys import main_key
 from cogency_tui.tui.main.open_conversations import (
@@ -139,6 +141,8 @@ class Features:
             self.profile,
             UndoCommands(screen, bridge, self._restored),
             self.review,
+            HookCommands(screen, bridge),
+            LanguageServerCommands(screen, bridge),
             ServerCommands(screen, bridge),
             SkillCommands(screen, bridge, self.conversations.suggest),
             HelpCommands(screen, bridge, lambda: self.custom.known, self._prompt_help),

@@ -387,7 +387,7 @@ class MainScreen(PartialScreen[None]):
 
     def on_bridge_asked(self, event: Bridge.Asked) -> None:
         self._features.questions.ask(event)
-        self._features.files.follow_files(event.question.paths)
+        self._features.files.follow_files(getattr(event.question, "paths", ()))
 
     def on_bridge_withdrawn(self) -> None:
         self._features.questions.withdraw()

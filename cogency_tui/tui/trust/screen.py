@@ -34,8 +34,8 @@ _MOST = 40
 
 _MEANINGS: dict[PartKind, str] = {
     "folder": (
-        "Trusting it enables its sub-agents, workflows, commands, MCP servers and some options. Your own "
-        "entries of the same name take precedence; safety options can only get stricter. MCP servers are "
+        "Trusting it enables its sub-agents, workflows, commands, MCP servers, hooks and some options. Your "
+        "own entries of the same name take precedence; safety options can only get stricter. MCP servers are "
         "programs that start with your next message, from the files listed above. Changes to installed "
         "packages are not detected. Calls to MCP servers need your approval as usual. A project cannot "
         "choose a provider, model or key, or grant permissions. If a file changes, the folder is inactive "

@@ -365,3 +365,46 @@ def test_a_configuration_that_would_fill_the_memory_is_not_parsed_unasked(desk: 
     for harmless in ("", f"# {'.' * 20_000}\n", f"[agents.a]\ndescription = '{'.' * 20_000}'\n"):
         desk.put("config.toml", table + harmless)
         assert "../server" in desk.survey().files
+
+
+HOOK = '[hooks.a]\non = "after_edit"\ncommand = {}\n'
+
+
+@pytest.mark.parametrize(
+    ("command", "name", "counts"),
+    [
+        ("./tools/fmt.sh {file}", "tools/fmt.sh", True),
+        ("./tools/fmt.sh {file}", "tools/helper.py", True),
+        ("./tools/fmt.sh {file}", "other.py", False),
+        ("python tools/check.py", "tools/check.py", True),
+        ("./fmt.sh {file}", "fmt.sh", True),
+        ("./fmt.sh {file}", "other.py", False),
+        ("ruff format {file}", "other.py", False),
+        ("npm run lint", "package.json", True),
+        ("npm run lint", "other.py", False),
+        ("uv run --project {project} check", "pyproject.toml", True),
+        ("prettier --config conf/rules.json {file}", "conf/rules.json", True),
+        (
+            '["sh", "-c", "\\"$COGENCY_PROJECT/tools/fmt.sh\\" \\"$1\\" >> log.txt", "hook", "{file}"]',
+            "tools/fmt.sh",
+            True,
+        ),
+        ('["sh", "-c", "date >> log.sh"]', "log.sh", False),
+        ('["sh", "-c", "cat >> \\"$COGENCY_PROJECT/log.txt\\""]', "log.txt", False),
+        ("./missing.sh", "missing.sh", True),
+    ],
+)
+def test_a_hook_is_trusted_with_what_it_runs(desk: Desk, command: str, name: str, counts: bool) -> None:
+    desk.put("config.toml", HOOK.format(command if command.startswith("[") else f'"{command}"'))
+    path = desk.project / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    for each in ("tools/fmt.sh", "tools/check.py", "fmt.sh"):
+        (desk.project / each).parent.mkdir(exist_ok=True)
+        (desk.project / each).write_text("#!/bin/sh\n")
+    if name != "missing.sh":
+        path.write_text("before")
+    desk.trust.trust(desk.project, desk.trust.survey(desk.project))
+    assert desk.trust.survey(desk.project).state is TrustState.TRUSTED
+    path.write_text("after")
+    found = desk.trust.survey(desk.project)
+    assert (found.state is TrustState.CHANGED) is counts

@@ -1,0 +1,1 @@
+"""The hooks of the user and the project (`/hooks`)."""
