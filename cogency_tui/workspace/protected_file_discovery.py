@@ -78,7 +78,7 @@ _PYTHON_VERSION = re.compile(r"python3\.\d\d?t?")
 _PYTHON_STARTS = ("usercustomize.py", "sitecustomize.py", ".pth")
 """Suffixes of files in the user's own Python packages that each start of Python runs."""
 
-_OWN = ("permissions.toml", "trusted.toml", "models.toml", "AGENTS.md")
+_OWN = ("permissions.toml", "trusted.toml", "language_servers.toml", "models.toml", "AGENTS.md")
 _OWN_FOLDERS = {"commands": 1, "agents": 1, "workflows": 1, "themes": 1, "skills": 4}
 """Directories of this program's configuration, beside the user's configuration file, each with its levels."""
 

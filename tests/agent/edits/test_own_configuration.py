@@ -12,6 +12,7 @@ import pytest
 
 from cogency_tui.agent.permissions.rules import FILE_NAME as RULES
 from cogency_tui.agent.project.custom_files import FOLDERS
+from cogency_tui.agent.project.language_server_consent import FILE_NAME as CONSENT
 from cogency_tui.agent.project.trust import FILE_NAME as TRUSTED
 from cogency_tui.config.edit import LOCK, set_key
 from cogency_tui.process_identity import start_of
@@ -59,7 +60,7 @@ WAIT = "touch ready; until [ -e go ]; do sleep 0.005; done"
 
 
 NAMES = [
-    *("config.toml", RULES, TRUSTED, "models.toml", "AGENTS.md", "themes/x.toml"),
+    *("config.toml", RULES, TRUSTED, CONSENT, "models.toml", "AGENTS.md", "themes/x.toml"),
     *(f"{folder}/x{ending}" for folder, ending in FOLDERS.items()),
 ]
 
