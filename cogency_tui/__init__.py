@@ -8,16 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from cogency_tui.agent.agent import Agent
-    from cogency_tui.agent.permissions.gate import Answer, Question
+    from cogency_tui.agent.permissions.gate import Answer, Inquiry, InquiryAnswer, Question
     from cogency_tui.agent.until import Until
 
 __version__ = "0.1.0"
-__all__ = ["Agent", "Answer", "Question", "Until", "__version__"]
+__all__ = ["Agent", "Answer", "Inquiry", "InquiryAnswer", "Question", "Until", "__version__"]
 
+_GATE = "agent.permissions.gate"
 _MODULES = {
     "Agent": "agent.agent",
-    "Answer": "agent.permissions.gate",
-    "Question": "agent.permissions.gate",
+    "Answer": _GATE,
+    "Inquiry": _GATE,
+    "InquiryAnswer": _GATE,
+    "Question": _GATE,
     "Until": "agent.until",
 }
 

@@ -13,12 +13,13 @@ from acp.schema import AllowedOutcome, PermissionOption, SessionMode, SessionMod
 from cogency_tui.acp.prompt_blocks import fenced
 from cogency_tui.acp.updates import Changes, Updates, kind_of
 from cogency_tui.agent.agent import Agent
-from cogency_tui.agent.permissions.gate import Answer, Question
+from cogency_tui.agent.permissions.gate import Answer, Inquiry, InquiryAnswer, Question
 from cogency_tui.config.options import options
 from cogency_tui.config.schema import PERMISSIONS, Permissions
 from cogency_tui.errors import CogencyError
 from cogency_tui.protocol.events import Image, error_text, notice_event
 from cogency_tui.safe_text import reveal
+from cogency_tui.tools.user_questions import UserQuestion
 
 StopReason = Literal["end_turn", "max_turn_requests", "cancelled"]
 
@@ -45,7 +46,7 @@ class AcpSession:
         self._waiting = 0
         """Prompts that wait for the turn before theirs."""
         self._cancellations = 0
-        agent.ask = self._ask
+        agent.ask, agent.inquire = self._ask, self._inquire
 
     @property
     def modes(self) -> SessionModeState:
@@ -186,18 +187,64 @@ class AcpSession:
             status="pending",
             content=[acp.tool_content(acp.text_block(text)) for text in message],
         )
+        chosen = await self._request(call, options)
+        if chosen is None:
+            return None
+        if chosen == "turn":
+            return Answer(allow=True, scope="turn")
+        if chosen == "conversation":
+            return Answer(allow=True, scope="conversation")
+        if chosen == "always":
+            return Answer(allow=True, scope="always")
+        return Answer(allow=chosen == "once")
+
+    async def _inquire(self, inquiry: Inquiry) -> InquiryAnswer | None:
+        """The user's answers in the editor, whose permission dialog offers the choices one question after the
+        other; None if it cannot ask: for several answers to a question the protocol has no dialog."""
+        if any(question.several for question in inquiry.questions):
+            return None
+        given: list[tuple[str, ...]] = []
+        for question in inquiry.questions:
+            chosen = await self._request(
+                _call_of(inquiry, question),
+                [
+                    *(
+                        PermissionOption(option_id=str(at), name=reveal(choice.label), kind="allow_once")
+                        for at, choice in enumerate(question.choices)
+                    ),
+                    PermissionOption(option_id="skip", name="Skip", kind="reject_once"),
+                ],
+            )
+            if chosen == "skip":
+                return InquiryAnswer(declined=True)
+            labels = {str(at): choice.label for at, choice in enumerate(question.choices)}
+            if chosen not in labels:
+                return None
+            given.append((labels[chosen],))
+        return InquiryAnswer(tuple(given))
+
+    async def _request(self, call: ToolCallUpdate, options: list[PermissionOption]) -> str | None:
+        """The id of the option that the user chose; None if the editor did not ask."""
         try:
             response = await self._editor.request_permission(self.id, call, options)
         except (acp.RequestError, ConnectionError, ValueError) as exc:
             _log.warning("The editor did not ask the user: %s", exc)
             return None
         chosen = response.outcome
-        if not isinstance(chosen, AllowedOutcome):
-            return None
-        if chosen.option_id == "turn":
-            return Answer(allow=True, scope="turn")
-        if chosen.option_id == "conversation":
-            return Answer(allow=True, scope="conversation")
-        if chosen.option_id == "always":
-            return Answer(allow=True, scope="always")
-        return Answer(allow=chosen.option_id == "once")
+        return chosen.option_id if isinstance(chosen, AllowedOutcome) else None
+
+
+def _call_of(inquiry: Inquiry, question: UserQuestion) -> ToolCallUpdate:
+    """The call that puts a question, as the editor's dialog shows it."""
+    details = [
+        f"{reveal(each.label)}: {reveal(each.description)}" for each in question.choices if each.description
+    ]
+    asker = [f"Asked by {reveal(inquiry.asker)}."] if inquiry.asker else []
+    message = "\n\n".join([reveal(question.question), *asker, *details])
+    return ToolCallUpdate(
+        tool_call_id=inquiry.call_id,
+        title=reveal(question.question).replace("\n", "⏎"),
+        kind=kind_of("ask"),
+        status="pending",
+        content=[acp.tool_content(acp.text_block(message))],
+    )

@@ -21,8 +21,10 @@ from cogency_tui.protocol.events import (
     PlanState,
     ResultEvent,
     ResultPayload,
+    describe_diagnostic,
     error_text,
     outcome_shown,
+    summarize_diagnostics,
 )
 from cogency_tui.protocol.transcript import as_tool_call, call_record, shown_text
 from cogency_tui.safe_text import one_line
@@ -34,6 +36,7 @@ from cogency_tui.store.store import Store
 from cogency_tui.tools.base import ToolKind
 from cogency_tui.tools.recall import RecallTool
 from cogency_tui.tools.registry import OWN_TOOLS, own_arguments, own_tool
+from cogency_tui.tools.skill import SkillTool
 from cogency_tui.tools.worker_threads import in_thread
 from cogency_tui.workspace.text_files import decode
 
@@ -159,7 +162,7 @@ class Updates:
             "title": _title(name, args),
             "kind": kind_of(tool),
             "status": "pending",
-            "locations": self._locations(own_arguments(name, tool, _table(args))),
+            "locations": self._locations(tool, own_arguments(name, tool, _table(args))),
             "raw_input": _clean(args),
         }
         start = acp.update_tool_call if id in self._titles else acp.start_tool_call
@@ -181,6 +184,9 @@ class Updates:
         self._live.pop(id, None)
         text = _output(outcome_shown(payload), payload["content"])
         content = [*diffs, *([_text(text)] if text else [])]
+        if change := payload.get("diagnostics"):
+            problems = [summarize_diagnostics(change), *map(describe_diagnostic, change["added"])]
+            content.append(_text("\n".join(problems)))
         yield acp.update_tool_call(id, content=content, **self._end(id, payload))
         if "plan" in payload:
             yield acp.update_plan([_plan_entry(step) for step in payload["plan"]])
@@ -193,9 +199,9 @@ class Updates:
         title = _shortened(f"{_declined(payload)}: {self._titles[id]}")
         return {"status": "failed", "title": title, "raw_output": {"state": "declined"}}
 
-    def _locations(self, args: Mapping[str, Any]) -> list[ToolCallLocation] | None:
-        """The file that a call names, if it is in the project."""
-        file = args.get("file")
+    def _locations(self, tool: str, args: Mapping[str, Any]) -> list[ToolCallLocation] | None:
+        """The file that a call names, if it is in the project; one of a skill is below the skill."""
+        file = args.get("file") if tool != SkillTool.name else None
         if not isinstance(file, str) or not file or "\0" in file:
             return None
         path = Path(os.path.normpath(self._project / file))

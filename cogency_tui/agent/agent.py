@@ -7,7 +7,7 @@ shows before the engine is loaded.
 import asyncio
 import os
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from copy import copy
 from functools import partial
 from importlib import import_module
@@ -32,6 +32,7 @@ from cogency_tui.config.schema import (
     config_path,
     data_path,
 )
+from cogency_tui.config.worktree_paths import worktrees_of
 from cogency_tui.errors import ConfigError
 from cogency_tui.providers.base import Provider
 from cogency_tui.providers.configured_providers import create_provider, secrets
@@ -40,11 +41,13 @@ from cogency_tui.workspace.paths import Workspace
 
 if TYPE_CHECKING:
     from cogency_tui.agent.context_window import History
+    from cogency_tui.agent.diagnostics import LanguageServersOnDemand
+    from cogency_tui.agent.edits.journal import Journal
     from cogency_tui.agent.edits.undo import Undo
     from cogency_tui.agent.event_queue import EventQueue
     from cogency_tui.agent.hooks.listing import ListedHook
     from cogency_tui.agent.images import Images
-    from cogency_tui.agent.permissions.gate import Ask, Gate
+    from cogency_tui.agent.permissions.gate import Ask, Gate, Inquire
     from cogency_tui.agent.permissions.rules import Rules
     from cogency_tui.agent.profile.profile import Profile
     from cogency_tui.agent.project.instructions import Instructions
@@ -67,6 +70,10 @@ def _nothing_waits() -> bool:
     return False
 
 
+async def _release_nothing() -> None:
+    """What a worktree's conversations use is closed with the project's."""
+
+
 class Agent:
     """A coding agent in one project.
 
@@ -74,8 +81,8 @@ class Agent:
     and closes with `close`, or after the turn if `open` was not called.
 
     `llm` names a provider of the configuration, or is one. An argument that is not given follows the user's
-    configuration. `mode`, `effort`, `permissions` and `ask` may be set at any time, and apply from the next
-    cycle.
+    configuration. `ask` asks the user for permission, and `inquire` puts the model's own questions to them.
+    These, `mode`, `effort` and `permissions` may be set at any time, and apply from the next cycle.
     `max_cost` is in USD for each turn (`budget.turn.hard`). `tools` are added to the built-in ones: typed
     async functions with a docstring, or `Tool`s. `mcp` adds servers to those of the configuration, and
     replaces those of the same name.
@@ -102,6 +109,7 @@ class Agent:
         tools: "Sequence[Tool[Any] | Function] | None" = None,
         mcp: Mapping[str, McpSettings] | None = None,
         ask: "Ask | None" = None,
+        inquire: "Inquire | None" = None,
         settings: Settings | None = None,
         environ: Mapping[str, str] | None = None,
     ) -> None:
@@ -131,6 +139,7 @@ class Agent:
         self.dialect: DialectChoice | None = dialect
         """The dialect of every conversation from now on; None leaves each conversation its own."""
         self.ask = ask
+        self.inquire = inquire
         self.titled: Callable[[str, str], None] | None = None
         """If set, conversations are named in the background, and this is called with the id and the title."""
         self.progressed: Callable[[str], None] | None = None
@@ -148,12 +157,44 @@ class Agent:
         self._data = Path(data) if data is not None else data_path(environment)
         self._stored = StoreOpener(self._data)
         self._closing_too: list[Callable[[], Awaitable[None]]] = []
+        self._provider_given = None if llm is None or isinstance(llm, str) else llm
+        self._extensions = (tools or (), mcp or {})
+        self._home: Agent | None = None
+        self._worktrees: dict[Path, Agent] = {}
+        """The agents of worktrees, of the one whose project these belong to."""
         self._conversations = Conversations(self, tools or (), environment, self._release, mcp or {})
 
     @property
     def project(self) -> Path:
         """The project directory, resolved."""
         return self.workspace.root
+
+    @property
+    def home(self) -> "Agent":
+        """The agent of the main project, where this one works in a worktree of it; else itself."""
+        return self if self._home is None else self._home
+
+    @property
+    def worktree(self) -> str:
+        """The name of the worktree that it works in; empty without one."""
+        return self.project.name if self._home is not None else ""
+
+    @property
+    def worktrees_directory(self) -> Path:
+        """The directory of the project's worktrees."""
+        return worktrees_of(self._data, str(self.home.project))
+
+    def root_of(self, project: str) -> Path | None:
+        """The worktree that `project`, the directory of a conversation, is or was, or the main project; None
+        if it is of another project."""
+        root = Path(project)
+        is_worktree = root.parent == self.worktrees_directory
+        return root if is_worktree or root == self.home.project else None
+
+    @property
+    def journal(self) -> "Journal":
+        """The journal of the project."""
+        return self._conversations.shared().journal
 
     @property
     def data(self) -> Path:
@@ -166,7 +207,8 @@ class Agent:
         if self._rules is None:
             from cogency_tui.agent.permissions.rules import FILE_NAME, Rules
 
-            self._rules = Rules(config_directory(self._environment) / FILE_NAME, self.project)
+            path = config_directory(self._environment) / FILE_NAME
+            self._rules = Rules(path, self.project, self.home.project)
         return self._rules
 
     @property
@@ -179,9 +221,8 @@ class Agent:
             folder = config_directory(self._environment)
             own = partial(load_settings, settings=self._given, environ=self._environment)
             claude = claude_directory(self._environment)
-            self._project_settings = ProjectSettings(
-                Trust(folder / FILE_NAME), self.project, own, folder, claude
-            )
+            trust = Trust(folder / FILE_NAME, self.home.project)
+            self._project_settings = ProjectSettings(trust, self.project, own, folder, claude)
         return self._project_settings
 
     def list_hooks(self) -> "list[ListedHook]":
@@ -244,17 +285,68 @@ class Agent:
         # Created on first use, and shared from now on.
         _ = (self.rules, self.project_settings, self.profile, self.recall)
         other = copy(self)
-        other.ask = other.titled = other.progressed = None
+        other.ask = other.inquire = other.titled = other.progressed = None
         other.permissions = self._narrowed(self.settings.permissions)
         self._conversations.join(other)
         return other
+
+    def beside_in(self, root: Path) -> "Agent":
+        """Create an agent as `beside` does, which works in the worktree of the project at `root`, or in the
+        project itself.
+
+        Raises:
+            ConfigError: the configuration cannot be used.
+            WorkspaceError: there is no such directory.
+        """
+        home = self.home
+        if root == home.project:
+            other = home.beside()
+        else:
+            if root not in home._worktrees:
+                home._worktrees[root] = home._in_worktree(root)
+            other = home._worktrees[root].beside()
+        other.mode, other.effort, other.dialect = self.mode, self.effort, self.dialect
+        other.permissions = other._narrowed(self.permissions)
+        if self._provider_given is None:
+            with suppress(ConfigError):
+                other.provider = other._conversations.named(self.provider.name, self.provider.model)
+        other.model_chosen = self.model_chosen
+        return other
+
+    def _in_worktree(self, root: Path) -> "Agent":
+        _ = (self.profile, self.recall)
+        other = copy(self)
+        other.ask = other.inquire = other.titled = other.progressed = None
+        other.workspace = Workspace(root)
+        other._home = self
+        other._rules = other._project_settings = None
+        other._from_project = {}
+        other.configured = other._configure()
+        if self._provider_given is None:
+            other.provider = create_provider(other.settings, self._environment)
+        tools, mcp = self._extensions
+        other._conversations = Conversations(other, tools, self._environment, _release_nothing, mcp)
+        other._conversations.held = self._conversations.held
+        other._conversations.patient = self._conversations.patient
+        return other
+
+    async def settle_worktree(self) -> None:
+        """Record the changes of commands in the worktree whose process is gone, and start its servers."""
+        if self._home is not None:
+            await self._conversations.settle()
+            await self._conversations.start_servers()
+
+    async def close_worktree(self, root: Path) -> None:
+        """Stop what runs in the worktree at `root`."""
+        if (agent := self._worktrees.pop(root, None)) is not None:
+            await agent._conversations.close()
 
     async def leave(self, conversation_id: str | None) -> None:
         """Stop what runs in this conversation, the last one of this agent, and wait until its end is
         recorded. Its background commands go on, as do the agents `beside` this one.
         """
         await self._conversations.leave(self, conversation_id)
-        self.ask = self.titled = self.progressed = None
+        self.ask = self.inquire = self.titled = self.progressed = None
 
     def begin_choices(self) -> None:
         """Return to the configured effort and dialect, or those given by flags, for a new conversation. The
@@ -318,6 +410,11 @@ class Agent:
         return None if self._conversations.engine is None else self._conversations.engine.background
 
     @property
+    def language_servers(self) -> "LanguageServersOnDemand":
+        """The language servers of the project; none is started by this."""
+        return self._conversations.shared().language_servers
+
+    @property
     def recall(self) -> "Recall":
         """The user's past conversations."""
         if self._recall is None:
@@ -364,6 +461,8 @@ class Agent:
         """Stop what runs, wait until its end is recorded, and close everything that is open."""
         while self._closing_too:
             await self._closing_too.pop()()
+        for root in [*self._worktrees]:
+            await self.close_worktree(root)
         await self._conversations.close()
 
     async def __aenter__(self) -> "Agent":

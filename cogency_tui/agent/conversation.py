@@ -19,6 +19,7 @@ from cogency_tui.agent.call_graph import TurnActions
 from cogency_tui.agent.call_interceptors import CallInterceptor
 from cogency_tui.agent.context_window import History
 from cogency_tui.agent.cycle_metrics import Calibration
+from cogency_tui.agent.diagnostics import EditDiagnostics
 from cogency_tui.agent.dialect_choice import dialect_for
 from cogency_tui.agent.engine import Engine
 from cogency_tui.agent.model_channels import (
@@ -114,13 +115,16 @@ class Conversation:
         """The background commands that it has started."""
         self.delegates = engine.project_settings.now
         self._served = engine.servers.tools
+        self._diagnostics = EditDiagnostics(
+            engine.language_servers, engine.workspace, lambda: gate.mode != "plan"
+        )
         self.hooks: Sequence[Hook] = ()
         """Those of its turn."""
         self._lost_hooks = False
         """True if the user knows that some of them are trusted no more."""
         self.turn_hooks: TurnHooks | None = None
         """Runs those that are not around calls, if there are any."""
-        self.interceptors: Sequence[CallInterceptor] = ()
+        self.interceptors: Sequence[CallInterceptor] = [self._diagnostics]
         """What runs around its calls, in this order."""
         self._take_hooks()
         self.registry = assemble(self)
@@ -272,7 +276,7 @@ class Conversation:
         from cogency_tui.agent.hooks.turn_hooks import TurnHooks
 
         self.hooks, self._lost_hooks = hooks, False
-        self.interceptors = [CallHooks(self)] if hooks else ()
+        self.interceptors = [*([CallHooks(self)] if hooks else []), self._diagnostics]
         # Sub-agents are part of their caller's turn.
         if not self.depth:
             self.turn_hooks = self.turn_hooks or TurnHooks(self)
@@ -410,10 +414,11 @@ class Conversation:
         return any(skill.holds(path) for skill in self.delegates.skills.values())
 
     async def close(self) -> None:
-        """Close the session with the model, and stop the background commands."""
+        """Close the session with the model, and stop the background commands and checks."""
         if self.turn_hooks is not None:
             await self.turn_hooks.end()
         await self.background.close()
+        await self._diagnostics.close()
         await self._close_channel()
         await asyncio.gather(*self._recordings)
 
@@ -432,7 +437,13 @@ class Conversation:
     def notices(self, store: Store) -> list[str]:
         """The pending notices, each of which the user is shown once."""
         own, self.pending_notices = self.pending_notices, []
-        return [*own, *store.new_notices(), *self.engine.servers.new_notices()]
+        engine = self.engine
+        return [
+            *own,
+            *store.new_notices(),
+            *engine.servers.new_notices(),
+            *engine.language_servers.new_notices(),
+        ]
 
     @property
     def session_expires(self) -> float | None:

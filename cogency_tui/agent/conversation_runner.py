@@ -451,8 +451,10 @@ class Conversations:
 
     def shared(self) -> "Engine":
         """The engine, created with the first conversation."""
+        from cogency_tui.agent.diagnostics import LanguageServersOnDemand
         from cogency_tui.agent.edits.journal import Journal
         from cogency_tui.agent.engine import Engine
+        from cogency_tui.agent.project.language_server_consent import FILE_NAME, LanguageServerConsent
         from cogency_tui.tools.function import as_tool
         from cogency_tui.tools.mcp.server import Surroundings
         from cogency_tui.tools.mcp.servers import Servers
@@ -477,6 +479,14 @@ class Conversations:
                     Surroundings(agent.project, self._environ, keys, self._refresh_servers), self._mcp
                 ),
                 remotes=Remotes(agent.workspace.root),
+                language_servers=LanguageServersOnDemand(
+                    agent.project,
+                    self._environ,
+                    keys,
+                    lambda: agent.settings.language_servers,
+                    lambda: agent.settings.diagnostics,
+                    LanguageServerConsent(config / FILE_NAME, agent.project),
+                ),
                 config=config,
                 profile=agent.profile,
                 sandbox=Sandbox(agent.settings.sandbox, (config, agent.data)),
@@ -512,7 +522,12 @@ class Conversations:
             lambda: followed().dialect,
             lambda: followed().effort,
         )
-        gate = Gate(lambda: followed().permissions, lambda: followed().ask, self._agent.rules)
+        gate = Gate(
+            lambda: followed().permissions,
+            lambda: followed().ask,
+            self._agent.rules,
+            lambda: followed().inquire,
+        )
         return Conversation(self.shared(), id, gate, choices, assemble)
 
     async def _warm(self) -> None:

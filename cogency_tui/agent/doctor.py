@@ -70,7 +70,8 @@ async def check_installation(project: Path, data: Path) -> list[Finding]:
 async def check_machine(project: Path, settings: Settings) -> list[Finding]:
     """The sandbox as it would be in `project` (resolved), git, the extras and the tokenizer's file."""
     extras = (_extra(name) for name in _EXTRAS)
-    return [await _sandbox(project, settings), _git(), *extras, *_tokenizer()]
+    servers = await asyncio.to_thread(_language_servers, project, settings)
+    return [await _sandbox(project, settings), _git(), servers, *extras, *_tokenizer()]
 
 
 async def check_endpoints(settings: Settings) -> list[Finding]:
@@ -103,6 +104,23 @@ def _git() -> Finding:
     if path:
         return Finding("git", "ok", path, "")
     return Finding("git", "note", "not found", "Install git to show the branch and its state in the header.")
+
+
+def _language_servers(project: Path, settings: Settings) -> Finding:
+    """The language servers that are installed, and those that would be used."""
+    from cogency_tui.tools.language_servers.table import load_table
+
+    name = "language servers"
+    if not settings.diagnostics:
+        advice = "Turn them on with `cogency-tui config set diagnostics true`."
+        return Finding(name, "note", "switched off", advice)
+    table = load_table(settings.language_servers)
+    found = [each for each in table if each.find(project, os.environ, allowed=False)]
+    missing = ", ".join(each.name for each in table if each not in found)
+    if not found:
+        return Finding(name, "note", "none found", f"Edits are checked once one is in PATH: {missing}.")
+    absent = f" (not found: {missing})" if missing else ""
+    return Finding(name, "ok", f"{', '.join(each.name for each in found)}{absent}")
 
 
 def _extra(name: str) -> Finding:

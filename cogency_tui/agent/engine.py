@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from cogency_tui.agent.diagnostics import LanguageServersOnDemand
 from cogency_tui.agent.edits.journal import Journal
 from cogency_tui.agent.images import Images
 from cogency_tui.agent.profile.profile import Profile
@@ -45,6 +46,7 @@ class Engine:
     project_settings: ProjectSettings
     servers: Servers
     remotes: Remotes
+    language_servers: LanguageServersOnDemand
     config: Path | None = None
     profile: Profile | None = None
     background: Background = field(default_factory=Background)
@@ -72,7 +74,7 @@ class Engine:
         return str(self.workspace.root)
 
     async def close(self) -> None:
-        """Stop background commands and MCP servers, record the last changes, and close the sandbox."""
-        await asyncio.gather(self.background.close(), self.servers.close())
+        """Stop background commands and servers, record the last changes, and close the sandbox."""
+        await asyncio.gather(self.background.close(), self.servers.close(), self.language_servers.close())
         await self.journal.close()
         await self.sandbox.close()

@@ -30,6 +30,7 @@ from cogency_tui.errors import DeclinedError, ModeError, RefusedError, StrangerE
 from cogency_tui.protocol.events import CallEvent, CallState, ResultEvent, ResultPayload, Step
 from cogency_tui.protocol.taint_sources import Sources
 from cogency_tui.protocol.transcript import as_tool_call, call_record
+from cogency_tui.tools.ask import Ask
 from cogency_tui.tools.base import BoundCall, Effect, Intent, Outcome, ToolContext, ToolKind, Touch, failure
 from cogency_tui.tools.journal_protocol import Consent
 from cogency_tui.tools.registry import Registry
@@ -255,7 +256,9 @@ class Scheduler:
         return self._context.call_id or job.call["id"]
 
     def _expects_question(self, job: Job) -> bool:
-        """Return whether the user will probably be asked about a job that was not planned yet."""
+        """Return whether the user will probably be asked by or about a job that was not planned yet."""
+        if job.tool == Ask.name:
+            return not job.problem
         effect: Effect | None = _EFFECTS.get(job.kind) if job.kind else None
         return effect is not None and not job.problem and self._gate.expects_question(effect)
 
@@ -338,7 +341,8 @@ class Scheduler:
                 # It may leave files behind, whatever ends it.
                 self._note(job, intent, intent.sources)
             consent = Consent(partial(self._keeps_changes, job), intent.covers)
-            bound = replace(bound, context=replace(bound.context, consent=consent, agreed=agreed))
+            context = replace(bound.context, consent=consent, agreed=agreed, answers=intent.answers)
+            bound = replace(bound, context=context)
             async with timer:
                 outcome = await bound.run(partial(self._report, job), partial(self._report_step, job))
             self._note(job, intent, intent.sources | outcome.sources)
@@ -464,10 +468,14 @@ class Scheduler:
             payload["put_back"] = list(outcome.put_back)
         if outcome.images:
             payload["images"] = list(outcome.images)
+        if outcome.diagnostics is not None:
+            payload["diagnostics"] = outcome.diagnostics
         if outcome.changed_by:
             payload["changed_by"] = list(outcome.changed_by)
         if outcome.plan is not None:
             payload["plan"] = list(outcome.plan)
+        if outcome.answers:
+            payload["answers"] = list(outcome.answers)
         return payload
 
     def _event(self, job: Job, payload: ResultPayload) -> ResultEvent:

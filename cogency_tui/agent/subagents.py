@@ -55,7 +55,7 @@ DEPTH = 2
 """Levels of sub-agents below the user's agent."""
 
 
-_CONDITIONAL = ("agent", "workflow", "skill", "recall", "relic", "llm")
+_CONDITIONAL = ("agent", "workflow", "skill", "recall", "relic", "llm", "symbol")
 """Tools that depend on the conversation, which a sub-agent may name whether or not they are there."""
 
 
@@ -76,6 +76,11 @@ def _delegates(conversation: Conversation) -> list[Tool[Any]]:
         tools.append(Workflow(conversation))
     if there.skills:
         tools.append(_skill_tool(conversation))
+    if conversation.engine.language_servers.find_symbols:
+        # Loaded where there is a language server.
+        from cogency_tui.tools.language_servers.symbol_tool import Symbol
+
+        tools.append(Symbol(conversation.engine.language_servers.load))
     return [*tools, _recall(conversation), Relic(conversation.engine, conversation.gate), Llm(conversation)]
 
 
@@ -241,7 +246,7 @@ class SubAgents:
 def _role(name: str, agent: AgentSettings) -> str:
     return (
         f"You are the sub-agent {name} of another agent, which sees only your answer: include everything "
-        f"that it needs. No one can answer questions.\n{agent.instructions.strip()}"
+        f"that it needs, and no questions.\n{agent.instructions.strip()}"
     ).strip()
 
 

@@ -66,10 +66,10 @@ class Titles:
         known = await store.conversation(conversation_id)
         if known is None or known.turns > _TURNS or known.renamed or known.parent:
             return
-        asked, answer = await _first_exchange(store, conversation_id)
+        first, asked, answer = await _first_exchange(store, conversation_id)
         if asked and answer and conversation_id not in self._requested:
             self._requested.add(conversation_id)
-            request = asyncio.create_task(self._name(store, conversation_id, asked, answer))
+            request = asyncio.create_task(self._name(store, conversation_id, first, asked, answer))
             self._requests.add(request)
             request.add_done_callback(self._requests.discard)
 
@@ -84,7 +84,7 @@ class Titles:
             request.cancel()
         await self.settle()
 
-    async def _name(self, store: Store, conversation_id: str, asked: str, answer: str) -> None:
+    async def _name(self, store: Store, conversation_id: str, first: str, asked: str, answer: str) -> None:
         provider = self._provider(conversation_id)
         messages = title_request(masked(asked, self._secrets), masked(answer, self._secrets))
         with suppress(CogencyError, TimeoutError):
@@ -93,7 +93,7 @@ class Titles:
                     provider, messages, store, conversation_id, _LONGEST_ANSWER, purpose="title"
                 )
             title = read_title(text)
-            if title and await store.name(conversation_id, title, instead_of=title_of(asked)):
+            if title and await store.name(conversation_id, title, instead_of=title_of(first)):
                 self._named(conversation_id, title)
 
 
@@ -127,9 +127,11 @@ def _closed(title: str) -> str:
     return before + after if title.count("`") % 2 else title
 
 
-async def _first_exchange(store: Store, conversation_id: str) -> tuple[str, str]:
-    """The first message of the user and the text that answers it."""
+async def _first_exchange(store: Store, conversation_id: str) -> tuple[str, str, str]:
+    """The first that the user sent, which may be a command, their first message and the text that answers
+    it."""
     events = await store.events(conversation_id)
+    first = next((each["content"] for each in events if each["type"] == "user"), "")
     asked = next((each["content"] for each in events if each["type"] == "user" and "ran" not in each), "")
     answer = "\n".join(each["content"] for each in events if each["type"] == "respond")
-    return asked, answer
+    return first, asked, answer

@@ -250,7 +250,8 @@ class Until:
                 if self.turn
                 else f"`{self.name}` succeeds already."
             )
-        return f"Stopped after {', '.join(figures)}: {self._reason}. {self._state}"
+        after = f" after {', '.join(figures)}" if self.turn else ""
+        return f"Stopped{after}: {self._reason}. {self._state}"
 
     @property
     def _state(self) -> str:

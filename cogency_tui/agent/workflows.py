@@ -15,7 +15,9 @@ from typing import Any
 import msgspec
 
 from cogency_tui.agent.call_by_name import NamedArgs, choose, listed, require_current
+from cogency_tui.agent.call_interceptors import join_notes
 from cogency_tui.agent.conversation import Conversation
+from cogency_tui.agent.diagnostics import join_changes
 from cogency_tui.agent.output_variables import substitute
 from cogency_tui.agent.scheduler import Scheduler
 from cogency_tui.agent.subagent_progress import ended, step_begun, step_ended
@@ -159,7 +161,15 @@ class _Run:
         sources = Sources()
         for result in self.results.values():
             sources |= recorded(result["payload"]) or Sources()
-        return Outcome(summary, content, failed=bool(fatal) or not succeeded, sources=sources)
+        payloads = [result["payload"] for result in self.results.values()]
+        return Outcome(
+            summary,
+            content,
+            failed=bool(fatal) or not succeeded,
+            sources=sources,
+            note=join_notes(*(payload.get("note", "") for payload in payloads)),
+            diagnostics=join_changes([each["diagnostics"] for each in payloads if "diagnostics" in each]),
+        )
 
 
 def _call(step: StepSettings) -> CallEvent:

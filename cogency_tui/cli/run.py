@@ -13,7 +13,7 @@ from time import time
 from typing import TYPE_CHECKING
 
 from cogency_tui.agent.agent import Agent
-from cogency_tui.agent.permissions.gate import Answer, Question, Refusal
+from cogency_tui.agent.permissions.gate import Answer, Inquiry, InquiryAnswer, Question, Refusal
 from cogency_tui.cli.standard_streams import describe_args, print_json, print_text, talk
 from cogency_tui.cli.trust import print_unused
 from cogency_tui.errors import CogencyError, UsageError
@@ -75,7 +75,7 @@ class RunOptions:
 async def run_turn(agent: Agent, options: RunOptions) -> int:
     """Run one turn, or turns until a command succeeds, and print them; return the exit status."""
     if sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty():
-        agent.ask = ask_at_terminal
+        agent.ask, agent.inquire = ask_at_terminal, inquire_at_terminal
     status: int | None = None
     loop = asyncio.get_running_loop()
     until = options.limited()
@@ -119,13 +119,13 @@ async def run_turn(agent: Agent, options: RunOptions) -> int:
             ):
                 printer(event)
             status = DONE if until.held else INTERRUPTED if until.was_interrupted else FAILED
-            return status
-        watch = loop.call_later(options.timeout, late.stop) if options.timeout else None
-        async for event in agent.stream(options.prompt, conversation_id=conversation, chunks=chunks):
-            printer(event)
-            status = status_after(event, status)
-        if watch is not None:
-            watch.cancel()
+        else:
+            watch = loop.call_later(options.timeout, late.stop) if options.timeout else None
+            async for event in agent.stream(options.prompt, conversation_id=conversation, chunks=chunks):
+                printer(event)
+                status = status_after(event, status)
+            if watch is not None:
+                watch.cancel()
         if late.stopped and status == INTERRUPTED:
             talk(
                 f"Error: the turn was stopped after {options.timeout:g} s. Raise --timeout to allow more "
@@ -135,7 +135,8 @@ async def run_turn(agent: Agent, options: RunOptions) -> int:
         for problem in agent.instructions(conversation).problems:
             talk(f"Instructions were not read: {problem}")
         gate = agent.gate(conversation)
-        refusals = gate.refusals if gate is not None else ()
+        # What was refused on the way to what holds does not matter.
+        refusals = gate.refusals if gate is not None and not (until and until.held) else ()
     for refusal in refusals:
         talk(_advice(refusal))
     return FAILED if status is None or (refusals and status == DONE) else status
@@ -208,6 +209,25 @@ async def ask_at_terminal(question: Question) -> Answer:
     return Answer(allow=False)
 
 
+async def inquire_at_terminal(inquiry: Inquiry) -> InquiryAnswer:
+    """Put the model's questions to the user at the terminal."""
+    from cogency_tui.linear.questions import describe_inquiry, how_to_choose, read_choices, skips
+
+    given: list[tuple[str, ...]] = []
+    for number, question in enumerate(inquiry.questions, 1):
+        talk("\n" + "\n".join(describe_inquiry(inquiry, number)))
+        answers: tuple[str, ...] = ()
+        while not answers:
+            words = (await _read_line()).strip()
+            if skips(words, question):
+                return InquiryAnswer(declined=True)
+            answers = read_choices(words, question)
+            if not answers:
+                talk(how_to_choose(question))
+        given.append(answers)
+    return InquiryAnswer(tuple(given))
+
+
 def _advice(refusal: Refusal) -> str:
     """The refused call, the reason, and what would allow it."""
     if refusal.enough:
@@ -219,6 +239,11 @@ def _advice(refusal: Refusal) -> str:
 
 async def _read_answer(wider: str) -> str:
     talk(f"Allow it? [y]es{wider}, [N]o: ", end="")
+    return (await _read_line()).strip().lower()
+
+
+async def _read_line() -> str:
+    """The next line of the terminal; empty at its end."""
     # A thread that waits for a line would delay the end of the program.
     loop, typed = asyncio.get_running_loop(), asyncio.Event()
     loop.add_reader(sys.stdin, typed.set)
@@ -226,7 +251,7 @@ async def _read_answer(wider: str) -> str:
         await typed.wait()
     finally:
         loop.remove_reader(sys.stdin)
-    return sys.stdin.readline().strip().lower()
+    return sys.stdin.readline()
 
 
 def _print_json(conversation: str, event: Event) -> None:

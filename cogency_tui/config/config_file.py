@@ -5,7 +5,7 @@ from typing import Any, cast
 
 import msgspec
 
-from cogency_tui.config import hooks, mcp
+from cogency_tui.config import hooks, language_servers, mcp
 from cogency_tui.config.schema import AgentSettings, BudgetSettings, ProviderSettings, Settings, SpanLimits
 from cogency_tui.config.toml_reader import line_of, line_of_key, parse, place
 from cogency_tui.config.workflows import WorkflowError, check_workflows, problem_of, read_workflow
@@ -13,7 +13,7 @@ from cogency_tui.errors import ConfigError
 
 CORRECT = "Correct it, or remove it."
 _CORRECT = "Correct that key, or remove it to use the default."
-_TABLES = ("providers", "keys", "agents", "workflows", "mcp", "hooks")
+_TABLES = ("providers", "keys", "agents", "workflows", "mcp", "hooks", "language_servers")
 
 
 def read_settings(path: Path, text: str) -> Settings:
@@ -96,6 +96,10 @@ def _check(path: Path, text: str, table: dict[str, Any]) -> None:
         if wrong := mcp.problem_in(name, server):
             line = line_of_key(text, ("mcp", name, wrong.key) if wrong.key else ("mcp", name))
             raise ConfigError(f'{place(path, line)}: MCP server "{name}": {wrong.words}.', CORRECT)
+    for name, server in _subtables(table, "language_servers").items():
+        if wrong := language_servers.problem_in(name, server):
+            line = line_of_key(text, ("language_servers", name, *filter(None, [wrong.key])))
+            raise ConfigError(f'{place(path, line)}: language server "{name}": {wrong.words}.', CORRECT)
     for name, hook in _subtables(table, "hooks").items():
         if wrong := hooks.problem_in(name, hook):
             raise ConfigError(f"{place_of_hook(path, text, name, wrong)}.", CORRECT)

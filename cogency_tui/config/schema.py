@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Meta
 
 from cogency_tui.config.hooks import HookSettings
+from cogency_tui.config.language_servers import LanguageServerSettings
 from cogency_tui.config.mcp import McpSettings
 from cogency_tui.config.workflows import WorkflowSettings
 
@@ -315,6 +316,14 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             unit="characters",
         ),
     ] = 32 * 1024 * 1024
+    diagnostics: Annotated[
+        bool,
+        _option(
+            "Have language servers report the errors that an edit adds or fixes, and find symbols",
+            "Diagnostics after edits",
+            when="turn",
+        ),
+    ] = True
     titles: Annotated[
         bool,
         _option(
@@ -429,6 +438,15 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             "MCP servers",
             when="start",
             project="any",
+            unset="none",
+        ),
+    ] = {}
+    language_servers: Annotated[
+        dict[str, LanguageServerSettings],
+        _option(
+            "Programs that find errors and symbols, besides the built-in ones",
+            "Language servers",
+            when="start",
             unset="none",
         ),
     ] = {}

@@ -99,7 +99,7 @@ def _letter(number: int) -> str:
 
 
 def _combination(letter: str, flags: Mapping[str, str | float | None]) -> Combination:
-    settings = replace(load_settings(flags=flags), mcp={}, agents={}, workflows={})
+    settings = replace(load_settings(flags=flags), mcp={}, agents={}, workflows={}, diagnostics=False)
     provider = create_provider(settings, _environment())
     return Combination(letter, settings, provider.model, priced=provider.facts.prices is not None)
 

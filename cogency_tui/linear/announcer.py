@@ -7,15 +7,18 @@ duration; a call by its beginning and its end.
 from cogency_tui.cli.standard_streams import describe_args
 from cogency_tui.protocol.events import (
     BACKGROUND_NEWS,
+    DiagnosticsChange,
     ErrorPayload,
     Event,
     HookRun,
     Measure,
     RanCommand,
     ResultEvent,
+    describe_diagnostic,
     describe_error,
     describe_image,
     outcome_shown,
+    summarize_diagnostics,
 )
 from cogency_tui.protocol.plan import describe_plan
 from cogency_tui.protocol.transcript import as_tool_call, call_record
@@ -23,6 +26,8 @@ from cogency_tui.safe_text import Sanitizer, clean, one_line
 
 _LONG = 1.0
 """Minimum seconds of thought for which a line is printed when they end."""
+
+_MOST_PROBLEMS = 3
 
 
 class Announcer:
@@ -131,7 +136,15 @@ class Announcer:
         how = "failed after" if payload["error"] else "done in"
         text = f": {outcome}" if outcome else ""
         hooks = [spoken_hook(run) for run in payload.get("hooks", ())]
-        return [f"Tool {tool} {how} {spoken(event['duration'])}{text}", *hooks]
+        change = payload.get("diagnostics")
+        problems = _spoken_problems(change) if change else []
+        return [f"Tool {tool} {how} {spoken(event['duration'])}{text}", *hooks, *problems]
+
+
+def _spoken_problems(change: DiagnosticsChange) -> list[str]:
+    """What language servers say of an edit: the counts, and its first problems."""
+    first = [one_line(describe_diagnostic(one)) for one in change["added"][:_MOST_PROBLEMS]]
+    return [f"Problems: {summarize_diagnostics(change)}", *first]
 
 
 def spoken_error(payload: ErrorPayload) -> str:

@@ -1,9 +1,12 @@
-"""Permission questions in words, answered by a line. A question shows all of what will happen."""
+"""Questions in words, answered by a line. A permission question shows all of what will happen."""
 
-from cogency_tui.agent.permissions.gate import Answer, Question
+import re
+
+from cogency_tui.agent.permissions.gate import Answer, Inquiry, InquiryAnswer, Question
 from cogency_tui.cli.standard_streams import print_text
 from cogency_tui.linear.input import InputLines
 from cogency_tui.safe_text import fold_blanks, one_line, reveal
+from cogency_tui.tools.user_questions import UserQuestion
 
 _VERBS = {
     "write": "change files",
@@ -33,6 +36,70 @@ class Questions:
             print_text(f"Not an answer, and not sent: {one_line(line)!r}. {_choices(question)}")
         print_text("Declined: end of input.")
         return None
+
+    async def inquire(self, inquiry: Inquiry) -> InquiryAnswer | None:
+        """The user's answers to the model's questions, line by line; None if no more lines come."""
+        given: list[tuple[str, ...]] = []
+        for number, question in enumerate(inquiry.questions, 1):
+            for line in describe_inquiry(inquiry, number):
+                print_text(line)
+            while (line := await self._lines.answer()) is not None:
+                words = line.strip()
+                if skips(words, question):
+                    print_text("Skipped.")
+                    return InquiryAnswer(declined=True)
+                if answers := read_choices(words, question):
+                    given.append(answers)
+                    print_text(f"Answered: {one_line(', '.join(answers))}")
+                    break
+                print_text(f"Not a choice: {one_line(words)!r}. {how_to_choose(question)}")
+            else:
+                print_text("Skipped: end of input.")
+                return None
+        return InquiryAnswer(tuple(given))
+
+
+def describe_inquiry(inquiry: Inquiry, number: int) -> list[str]:
+    """The lines of a question of the model, from 1: its choices, and how to answer."""
+    question, count = inquiry.questions[number - 1], len(inquiry.questions)
+    place = f" {number} of {count}" if count > 1 else ""
+    asker = f" from {inquiry.asker}" if inquiry.asker else ""
+    lines = [f"Question{place}{asker}: {one_line(reveal(question.question))}"]
+    for at, choice in enumerate(question.choices, 1):
+        details = f": {one_line(reveal(choice.description))}" if choice.description else ""
+        lines.append(f"  {at}. {one_line(reveal(choice.label))}{details}")
+    return [*lines, how_to_choose(question)]
+
+
+def skips(words: str, question: UserQuestion) -> bool:
+    """Return whether a line skips a question: it is empty, or `n`, unless that is a choice."""
+    return not words or (words.casefold() == "n" and not _named(words, question))
+
+
+def _named(words: str, question: UserQuestion) -> str:
+    """The label that a line names; empty if it names none."""
+    named = (choice.label for choice in question.choices if choice.label.casefold() == words.casefold())
+    return next(named, "")
+
+
+def read_choices(words: str, question: UserQuestion) -> tuple[str, ...]:
+    """The labels that a line names by number or by name, else the line itself, in the user's own words; none
+    if it has a number that is no choice, or several where one is asked for."""
+    parts = [part for part in re.split(r"[,\s]+", words) if part]
+    if not all(part.isdecimal() for part in parts):
+        return (_named(words, question) or words,)
+    numbers = list(dict.fromkeys(map(int, parts)))
+    if not all(1 <= number <= len(question.choices) for number in numbers):
+        return ()
+    if len(numbers) > 1 and not question.several:
+        return ()
+    return tuple(question.choices[number - 1].label for number in numbers)
+
+
+def how_to_choose(question: UserQuestion) -> str:
+    """The instruction for a line that answers."""
+    number = "numbers" if question.several else "a number"
+    return f"Answer with {number}, or in your own words; n or an empty line skips:"
 
 
 def describe_question(question: Question) -> list[str]:

@@ -60,7 +60,8 @@ class LinearSession:
         self._task: asyncio.Task[int] | None = None
         self.until: Until | None = None
         """The work until a command of the user's succeeds."""
-        agent.ask = Questions(self._lines).ask
+        questions = Questions(self._lines)
+        agent.ask, agent.inquire = questions.ask, questions.inquire
 
     async def run(self, prompt: str, conversation_id: str | None) -> int:
         """Greet, then process lines until there are no more."""

@@ -217,6 +217,58 @@ class PlannedStep(TypedDict):
     state: PlanState
 
 
+class AnsweredQuestion(TypedDict):
+    """A question of the model with the user's answers: labels of its choices, or their own words."""
+
+    question: str
+    answers: list[str]
+
+
+class Diagnostic(TypedDict):
+    """A problem that a language server finds in a file; `line` and `column` count from 1.
+
+    `rule` is the server's code for it, `source` names the program that found it. `call` is the id of the
+    edit that added it, where that is not the call of the result.
+    """
+
+    path: str
+    line: int
+    column: int
+    severity: Literal["error", "warning"]
+    message: str
+    rule: NotRequired[str]
+    source: NotRequired[str]
+    call: NotRequired[str]
+
+
+class DiagnosticsChange(TypedDict):
+    """The problems that edits added, errors first, with the number of `more` ones that are not listed, and
+    the number of those that they `fixed`."""
+
+    added: list[Diagnostic]
+    fixed: int
+    more: NotRequired[int]
+
+
+def describe_diagnostic(one: Diagnostic) -> str:
+    """Describe a problem with its place: `app.py:3:5: error: "x" is not defined (F821)`."""
+    rule = f" ({one['rule']})" if "rule" in one else ""
+    return f"{one['path']}:{one['line']}:{one['column']}: {one['severity']}: {one['message']}{rule}"
+
+
+def summarize_diagnostics(change: DiagnosticsChange) -> str:
+    """Count the problems of a change: `2 errors and 1 warning added, 1 problem fixed`."""
+    added = change["added"]
+    counts = [(sum(one["severity"] == kind for one in added), kind) for kind in ("error", "warning")]
+    parts = [f"{count} {kind}{'' if count == 1 else 's'}" for count, kind in counts if count]
+    if more := change.get("more", 0):
+        parts.append(f"{more:,} more")
+    fixed = change["fixed"]
+    phrases = [f"{' and '.join(parts)} added"] if parts else []
+    phrases += [f"{fixed:,} problem{'' if fixed == 1 else 's'} fixed"] if fixed else []
+    return ", ".join(phrases)
+
+
 class ResultPayload(TypedDict):
     """`outcome` is one line for the user, `content` any JSON value for the model; `error` states whether the
     model receives it as a failure, `state` how the call ended.
@@ -234,8 +286,9 @@ class ResultPayload(TypedDict):
 
     `advice` is for a model that made a mistake in the syntax of `dialect`: how to write the call in it.
     `note` is what else the engine has for the model, `hooks` are the hooks that ran for the call. `plan` is
-    the model's whole plan from this call on. `changed_by` are the changes of others that were in the files of
-    the call, unknown to the model.
+    the model's whole plan from this call on, `answers` are the user's to its questions. `changed_by` are the
+    changes of others that were in the files of the call, unknown to the model. `diagnostics` are the
+    problems that this edit, or an earlier one whose check took longer, has added and fixed.
     """
 
     outcome: str
@@ -260,7 +313,9 @@ class ResultPayload(TypedDict):
     note: NotRequired[str]
     hooks: NotRequired[list[HookRun]]
     changed_by: NotRequired[list[ChangedBy]]
+    diagnostics: NotRequired[DiagnosticsChange]
     plan: NotRequired[list[PlannedStep]]
+    answers: NotRequired[list[AnsweredQuestion]]
 
 
 DECLINED = "You declined."

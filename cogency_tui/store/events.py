@@ -15,6 +15,7 @@ from cogency_tui.errors import StoreError
 from cogency_tui.protocol.events import (
     PERSISTED,
     CallEvent,
+    Diagnostic,
     ErrorEvent,
     Event,
     Image,
@@ -136,6 +137,23 @@ def environments(
             event = decode("user", body)
             if event["type"] == "user" and "environment" in event:
                 found.append(event["environment"])
+    return found
+
+
+def diagnostics(connection: sqlite3.Connection, conversation_id: str) -> dict[str, list[Diagnostic]]:
+    """Return the problems that the edits of a conversation brought, by the ids of the calls."""
+    found: dict[str, list[Diagnostic]] = {}
+    rows = connection.execute(
+        "SELECT body FROM events WHERE conversation_id = ? AND type = 'result'"
+        " AND instr(body, '\"diagnostics\":{') ORDER BY seq",
+        (to_column(conversation_id),),
+    )
+    for (body,) in rows:
+        with suppress(ValueError, RecursionError):
+            event = decode("result", body)
+            if event["type"] == "result" and "diagnostics" in event["payload"]:
+                for one in event["payload"]["diagnostics"]["added"]:
+                    found.setdefault(one.get("call", event["id"]), []).append(one)
     return found
 
 

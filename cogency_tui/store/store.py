@@ -17,10 +17,11 @@ from types import TracebackType
 from typing import Any, Self
 
 from cogency_tui.errors import UsageError
-from cogency_tui.protocol.events import Event, Measure, PlannedStep
+from cogency_tui.protocol.events import Diagnostic, Event, Measure, PlannedStep
 from cogency_tui.store import events, streaming_units, usage
 from cogency_tui.store.column_text import from_column, to_column
 from cogency_tui.store.database import Database
+from cogency_tui.store.project_scope import of_project
 from cogency_tui.store.usage import Spent
 
 COLUMNS = (
@@ -206,23 +207,41 @@ class Store:
 
         Those of sub-agents are left out, as everywhere but in `delegated`, and those in the trash.
         """
-        terms, values = _of_project(project)
-        if before is not None:
-            terms.append("(updated, id) < (?, ?)")
-            values += [before.updated, to_column(before.id)]
-        where = f"WHERE {' AND '.join(terms)} {_NEWEST_FIRST} LIMIT ?"
-        return await self._select(where, *values, limit)
+
+        def work(connection: sqlite3.Connection) -> list[StoredConversation]:
+            terms, values = self._in_project(connection, project)
+            if before is not None:
+                terms.append("(updated, id) < (?, ?)")
+                values += [before.updated, to_column(before.id)]
+            sql = f"{_SELECT} WHERE {' AND '.join(terms)} {_NEWEST_FIRST} LIMIT ?"
+            return [conversation_of(row) for row in connection.execute(sql, [*values, limit])]
+
+        return await self.database.read(work)
 
     async def latest(self, project: str) -> StoredConversation | None:
-        """Return the last updated conversation in `project`."""
+        """Return the last updated conversation in `project` and its worktrees."""
         found = await self.conversations(project, limit=1)
         return found[0] if found else None
 
     async def count(self, project: str | None = None) -> int:
         """Count the conversations."""
-        terms, values = _of_project(project)
-        sql = f"SELECT count(*) FROM conversations WHERE {' AND '.join(terms)}"
-        return (await self.database.read(lambda connection: connection.execute(sql, values).fetchone()))[0]
+
+        def work(connection: sqlite3.Connection) -> int:
+            terms, values = self._in_project(connection, project)
+            sql = f"SELECT count(*) FROM conversations WHERE {' AND '.join(terms)}"
+            return connection.execute(sql, values).fetchone()[0]
+
+        return await self.database.read(work)
+
+    def _in_project(
+        self, connection: sqlite3.Connection, project: str | None
+    ) -> tuple[list[str], list[object]]:
+        """The conditions on listed conversations, of a project if one is given, and their values."""
+        terms, values = ["call IS NULL", "trashed IS NULL"], list[object]()
+        if project is not None:
+            term, values = of_project(connection, self.database.path.parent, project)
+            terms.append(term)
+        return terms, values
 
     async def delegated(self, parent: str) -> list[StoredConversation]:
         """Return the conversations of the sub-agents that calls of `parent` started, oldest first."""
@@ -303,6 +322,10 @@ class Store:
             lambda connection: events.environments(connection, conversation_id, through)
         )
 
+    async def diagnostics(self, conversation_id: str) -> dict[str, list[Diagnostic]]:
+        """Return the problems that its edits brought, by the ids of the calls."""
+        return await self.database.read(lambda connection: events.diagnostics(connection, conversation_id))
+
     async def messages(self, conversation_id: str, through: int) -> list[tuple[int, str]]:
         """Return what the user has written, up to the event numbered `through`, with the numbers of the
         events."""
@@ -382,8 +405,3 @@ def conversation_of(row: tuple[Any, ...]) -> StoredConversation:
     for flag in _FLAGS:
         values[flag] = bool(values[flag])
     return StoredConversation(*values)
-
-
-def _of_project(project: str | None) -> tuple[list[str], list[object]]:
-    terms = ["call IS NULL", "trashed IS NULL"]
-    return (terms, []) if project is None else ([*terms, "project = ?"], [to_column(project)])

@@ -376,6 +376,8 @@ def _expected(kind: Any) -> str:
         if found.max_length is not None:
             return f"a string of at most {found.max_length:,} characters"
         return "a string that is not empty" if found.min_length else "a string"
+    if isinstance(found, inspect.ListType) and found.min_length and found.max_length:
+        return f"a list of {found.min_length} to {found.max_length}"
     if isinstance(found, inspect.LiteralType):
         return f"one of {', '.join(json.dumps(value) for value in found.values)}"
     words: tuple[tuple[type[inspect.Type], str], ...] = (

@@ -18,13 +18,21 @@ from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar, cast, ru
 import msgspec
 
 from cogency_tui.errors import ToolError, WorkspaceError
-from cogency_tui.protocol.events import ChangedBy, Image, PlannedStep, Step
+from cogency_tui.protocol.events import (
+    AnsweredQuestion,
+    ChangedBy,
+    DiagnosticsChange,
+    Image,
+    PlannedStep,
+    Step,
+)
 from cogency_tui.protocol.taint_sources import Sources
 from cogency_tui.redaction import MARKER, KnownSecrets, RedactedStream, Redactor, holds_marker
 from cogency_tui.tools.journal_protocol import ALL, Consent, Found, Journal
 from cogency_tui.tools.loss import Loss
 from cogency_tui.tools.seen_files import SeenFiles
 from cogency_tui.tools.shell.git_remotes import Remotes
+from cogency_tui.tools.user_questions import Answers, UserQuestion
 from cogency_tui.workspace.diff import LineCounts
 from cogency_tui.workspace.paths import Location, Workspace
 from cogency_tui.workspace.protected_names import shown
@@ -189,6 +197,7 @@ class Intent:
 
     `detail` is shown to the user: a unified diff or a command, complete and unescaped; the screen disarms
     it. `own` marks a call that only reads, reaches or stops a process that this conversation has started.
+    `questions` are put to the user before it runs; the permitted intent has their `answers`.
     """
 
     effect: Effect
@@ -210,6 +219,8 @@ class Intent:
     to_remotes: bool = False
     tool: str = ""
     own: bool = False
+    questions: tuple[UserQuestion, ...] = ()
+    answers: Answers = ()
 
     @property
     def goes_to(self) -> str:
@@ -243,8 +254,8 @@ class Outcome:
     searched for secrets, so that nothing left in it is part of a private key. `put_back` are protected files
     whose changes were reverted, where the call failed for no other reason. `brief` is the line for the user
     of a failure whose `outcome` is worded for the model. `images` are for the model to see. `note` is what
-    others than the tool have for the model about the call. `plan` is the model's whole plan from now on;
-    `changed_by` is as in `ResultPayload`.
+    others than the tool have for the model about the call. `plan` is the model's whole plan from now on,
+    `answers` are the user's to its questions; `changed_by` and `diagnostics` are as in `ResultPayload`.
     """
 
     outcome: str
@@ -259,6 +270,8 @@ class Outcome:
     note: str = ""
     changed_by: Sequence[ChangedBy] = ()
     plan: Sequence[PlannedStep] | None = None
+    answers: Sequence[AnsweredQuestion] = ()
+    diagnostics: DiagnosticsChange | None = None
 
     @property
     def produced(self) -> Any:
@@ -307,6 +320,7 @@ class ToolContext:
     files that a command of the call may make; `agreed` is the diff of the only changes of files that the user
     has agreed to, if they were asked. `remotes` are those of the project's repository, where the agent's
     commands may contact them. `add_image` stores an image of a result, by its content and name.
+    `answers` are the user's to the questions of the call.
     `is_of_skill` states whether a resolved path outside the project is a file of a skill of the user's own,
     which is read unasked.
     """
@@ -330,6 +344,7 @@ class ToolContext:
     agreed: str | None = None
     remotes: Remotes | None = None
     add_image: AddImage | None = None
+    answers: Answers = ()
     is_of_skill: Callable[[Path], bool] = field(default=lambda _path: False)
 
     def locate(self, given: str) -> Location:
@@ -499,6 +514,7 @@ class BoundCall:
             value=redact.value(outcome.value, whole=outcome.redacted),
             note=redact.text(outcome.note),
             plan=redact.value(outcome.plan),
+            answers=redact.value(outcome.answers),
         )
 
     def _refuse_markers(self, intent: Intent) -> None:

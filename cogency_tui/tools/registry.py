@@ -13,6 +13,7 @@ import msgspec
 
 from cogency_tui.errors import ToolError
 from cogency_tui.tools import argument_schema
+from cogency_tui.tools.ask import Ask
 from cogency_tui.tools.base import (
     PLAIN,
     Aliases,
@@ -61,9 +62,8 @@ _ELSEWHERE = {
     "execute_python": ("shell", "execute_python is shell here: python3 -c, or a script."),
     "code_interpreter": ("shell", "code_interpreter is shell here: python3 -c, or a script."),
     "todo_read": ("plan", "The task list is what you last wrote with plan."),
+    "task": ("", "There are no sub-agents here: do the task yourself."),
     "exit_plan_mode": ("", "Give the plan as your answer."),
-    "ask_user_question": ("", "Ask in your answer, and end the turn with it."),
-    "ask_followup_question": ("", "Ask in your answer, and end the turn with it."),
     "attempt_completion": ("", "Give the result as your answer."),
 }
 """Tools of other agents without an equivalent: the tool that does the same here, if any, and advice to the
@@ -198,7 +198,7 @@ def default_tools(background: Background | None = None, sandbox: Sandbox | None 
     tools.append(Shell(background=background, sandbox=sandbox))
     if background is not None:
         tools.append(Processes(background))
-    return [*tools, Fetch(), *([Search()] if installed() else []), Plan()]
+    return [*tools, Fetch(), *([Search()] if installed() else []), Plan(), Ask()]
 
 
 @cache
@@ -232,7 +232,7 @@ def tally_of(called: str) -> Tally | None:
     return None if tool is None else tool.tally
 
 
-OWN_TOOLS = (Read, Write, Edit, List, Find, Replace, Shell, Processes, Fetch, Search, Plan, SkillTool)
+OWN_TOOLS = (Read, Write, Edit, List, Find, Replace, Shell, Processes, Fetch, Search, Plan, Ask, SkillTool)
 _OWN: Mapping[str, tuple[type[msgspec.Struct], Aliases]] = {
     tool.name: (tool.args, tool.aliases) for tool in OWN_TOOLS
 }

@@ -6,6 +6,7 @@ was written before is no answer to what its neighbour in the same message report
 
 import hashlib
 import time
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -39,6 +40,20 @@ class SeenFiles:
     def __init__(self) -> None:
         self._seen: dict[Path, Seen] = {}
         self._reported: dict[Path, _Reported] = {}
+
+    @property
+    def paths(self) -> Collection[Path]:
+        """The files of which the model has seen anything."""
+        return self._seen.keys()
+
+    def follow(self, path: Path, before: str, after: str) -> None:
+        """Note that the model is told how one content has become another, both by their digests in
+        hexadecimal; what it did not know of the one, it does not know of the other."""
+        seen, reported = self._seen.get(path), self._reported.get(path)
+        if seen is not None and seen.digest.hex() == before:
+            self._seen[path] = replace(seen, digest=bytes.fromhex(after))
+        if reported is not None and reported.digest.hex() == before:
+            self._reported[path] = replace(reported, digest=bytes.fromhex(after))
 
     def get(self, path: Path, cycle: object) -> Seen | None:
         """Return the content that calls in this cycle are written with in mind, as a whole or in part; None

@@ -51,6 +51,10 @@ class SkillFiles(Protocol):
         """The names of its other files, below its directory."""
         ...
 
+    def spelled(self, file: str) -> str:
+        """The name of a file in its own case, if there is one such; otherwise as it is given."""
+        ...
+
     def read(self, file: str) -> bytes:
         """A file of it.
 
@@ -105,18 +109,18 @@ class SkillTool:
         self._skills = skills
 
     async def plan(self, args: SkillArgs, context: ToolContext) -> Intent:
-        skill = await self._skills.find(args.name)
         what = f"Read {shown(args.file)} of" if args.file else "Use"
-        return Intent("read", f"{what} the skill {skill.name}")
+        return Intent("read", f"{what} the skill {shown(args.name)}")
 
     async def run(self, args: SkillArgs, context: ToolContext) -> Outcome:
         skill = await self._skills.find(args.name)
         if not args.file or args.file == "SKILL.md":
             return await in_thread(_instructions, skill, args.start, context)
-        data = await in_thread(skill.read, args.file)
-        if is_image(data, args.file):
-            return await image_outcome(data, args.file, context)
-        return await in_thread(_file, skill, args, data, context)
+        file = await in_thread(skill.spelled, args.file)
+        data = await in_thread(skill.read, file)
+        if is_image(data, file):
+            return await image_outcome(data, file, context)
+        return await in_thread(_file, skill, file, data, args.start, context)
 
 
 def _instructions(skill: SkillFiles, start: int, context: ToolContext) -> Outcome:
@@ -133,9 +137,9 @@ def _instructions(skill: SkillFiles, start: int, context: ToolContext) -> Outcom
     return _part("\n".join(head), skill.instructions(), "SKILL.md", start, context)
 
 
-def _file(skill: SkillFiles, args: SkillArgs, data: bytes, context: ToolContext) -> Outcome:
-    head = f"[{shown(args.file)} of the skill {skill.name}]"
-    return _part(head, decode(data, args.file).plain, args.file, args.start, context)
+def _file(skill: SkillFiles, file: str, data: bytes, start: int, context: ToolContext) -> Outcome:
+    head = f"[{shown(file)} of the skill {skill.name}]"
+    return _part(head, decode(data, file).plain, file, start, context)
 
 
 def _part(head: str, text: str, name: str, start: int, context: ToolContext) -> Outcome:

@@ -23,7 +23,7 @@ from cogency_tui.tui.message_queue import MessageQueue, is_own_command
 if TYPE_CHECKING:
     from cogency_tui.agent.agent import Agent
     from cogency_tui.agent.event_queue import EventQueue
-    from cogency_tui.agent.permissions.gate import Answer, Question
+    from cogency_tui.agent.permissions.gate import Inquiry, Question
     from cogency_tui.agent.until import Until
     from cogency_tui.protocol.events import CompactionFigures, Event, Measure
     from cogency_tui.tui.event_pacer import EventPacer
@@ -77,9 +77,10 @@ class Bridge:
         """The queued messages or their order changed."""
 
     class Asked(Message):
-        """A decision is required of the user; `answer` waits for it."""
+        """A decision is required of the user, or the model asks them; `answer` waits for an `Answer` or an
+        `InquiryAnswer`."""
 
-        def __init__(self, question: "Question", answer: "asyncio.Future[Answer]") -> None:
+        def __init__(self, question: "Question | Inquiry", answer: "asyncio.Future[Any]") -> None:
             self.question = question
             self.answer = answer
             super().__init__()
@@ -129,7 +130,7 @@ class Bridge:
         """The queued messages whose mentioned images are read."""
         self._closing = False
         """True once the screen's workers are cancelled: messages that wait are saved, not sent."""
-        agent.ask = self._ask
+        agent.ask = agent.inquire = self._ask
         agent.titled = self._titled
         agent.progressed = self._progressed
 
@@ -517,9 +518,9 @@ class Bridge:
         """Ask again about the changes of files that would be others by now."""
         await self.agent.files_changed(self.conversation_id)
 
-    async def _ask(self, question: "Question") -> "Answer":
+    async def _ask(self, question: "Question | Inquiry") -> Any:
         self._pacer.flush()
-        answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._screen.post_message(self.Asked(question, answer))
         try:
             return await answer

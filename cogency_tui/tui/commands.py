@@ -86,8 +86,16 @@ COMMANDS = (
         "trust",
         group="Project",
     ),
+    SlashCommand(
+        "worktree",
+        "Work in a git worktree: begin, merge or remove one",
+        "worktree",
+        takes="[NAME|merge|remove]",
+        group="Project",
+    ),
     SlashCommand("skills", "Skills: which are in use, and why others are not", "skills", group="Project"),
     SlashCommand("hooks", "Hooks: what runs on which event, and how it went", "hooks", group="Project"),
+    SlashCommand("lsp", "Language servers: errors after edits", "lsp", group="Project"),
     SlashCommand("mcp", "MCP server status and restart", "mcp", takes="[NAME]", group="Project"),
     SlashCommand("review", "Review every edit, hunk by hunk", "review", group="Review"),
     SlashCommand("undo", "Revert the changes of the last turn", "undo", group="Review"),
@@ -134,7 +142,7 @@ def with_custom(custom: "Iterable[CustomCommand]") -> tuple[SlashCommand, ...]:
 
 
 def _summary(command: "CustomCommand") -> str:
-    return f"{command.description or 'Custom command'} · {command.place}"
+    return " · ".join(filter(None, (command.description or "Custom command", command.place)))
 
 
 def parse_command(text: str, commands: Sequence[SlashCommand] = COMMANDS) -> tuple[SlashCommand, str]:

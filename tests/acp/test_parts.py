@@ -83,6 +83,13 @@ def test_only_files_of_the_project_are_places(tmp_path: Path, file: str, place: 
     assert [each.path for each in places] == ([str(tmp_path / place)] if place else [])
 
 
+def test_a_file_of_a_skill_is_read_and_is_no_place(tmp_path: Path) -> None:
+    content = json.dumps({"name": "Skill", "args": {"skill": "pdf", "file": "forms.md"}})
+    (started,) = updates_of(tmp_path, {"type": "call", "id": "1", "content": content})
+    assert (started.kind, started.title) == ("read", "Skill pdf")
+    assert not started.locations
+
+
 def test_an_output_is_not_read_as_markup(tmp_path: Path) -> None:
     payload = {
         "outcome": "Read",

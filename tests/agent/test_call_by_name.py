@@ -6,10 +6,12 @@ from typing import Any
 
 import pytest
 
+from cogency_tui.agent.diagnostics import LanguageServersOnDemand
 from cogency_tui.agent.edits.journal import Journal
 from cogency_tui.agent.engine import Engine
 from cogency_tui.agent.llm_tool import ANSWER_LIMIT
 from cogency_tui.agent.permissions.gate import Answer, Gate, Question
+from cogency_tui.agent.project.language_server_consent import LanguageServerConsent
 from cogency_tui.agent.project.settings import ProjectSettings
 from cogency_tui.agent.project.trust import Trust
 from cogency_tui.agent.recall.recall import Recall
@@ -54,6 +56,7 @@ class Keeper:
             Trust(project.parent / "trusted.toml"), project, lambda: settings, project.parent
         )
         servers = Servers(Surroundings(workspace.root))
+        consent = LanguageServerConsent(project.parent / "language_servers.toml", project)
         engine = Engine(
             settings,
             workspace,
@@ -67,6 +70,7 @@ class Keeper:
             own,
             servers,
             Remotes(workspace.root),
+            LanguageServersOnDemand(project, {}, {}, dict, lambda: False, consent),
         )
         self._registry = Registry([Relic(engine, Gate(lambda: "auto", lambda: None), lambda: self.now)])
         self._context = ToolContext(workspace)

@@ -11,7 +11,6 @@ from cogency_tui.agent.agent import Agent
 from cogency_tui.agent.rerun import (
     RerunChoice,
     ScratchCopy,
-    discard,
     prepare,
     rerunning,
     states_after,

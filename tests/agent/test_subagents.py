@@ -64,7 +64,7 @@ async def test_a_sub_agent_does_its_task_in_a_conversation_of_its_own(bench: Ben
     assert [event["type"] for event in stored] == ["user", "respond", "call", "result", "respond"]
     first, second = scripted(agent).sent[1:3]
     assert [message["role"] for message in first] == ["system", "user"]
-    assert first[0]["content"].endswith("No one can answer questions.\nBe strict.\n")
+    assert first[0]["content"].endswith("include everything that it needs, and no questions.\nBe strict.\n")
     assert words(first[1]["content"]) == "Look at greet.py\ndepth: 2"
     assert "hello" in second[-1]["content"]
     assert "It greets." in scripted(agent).sent[3][-1]["content"]

@@ -8,6 +8,7 @@ import pytest
 
 from cogency_tui.agent.agent import Agent
 from cogency_tui.agent.titles import read_title, title_request
+from cogency_tui.agent.until import Limits, Until
 from cogency_tui.config.schema import Settings
 from cogency_tui.errors import ProviderError
 from cogency_tui.protocol.messages import Message
@@ -68,6 +69,14 @@ async def test_the_first_exchange_gives_the_title(tmp_path: Path, project: Path)
     (request,) = provider.requests
     assert "why is it flaky?" in request[1]["content"]
     assert "It sleeps first." in request[1]["content"]
+
+
+async def test_a_conversation_that_begins_with_a_command_gets_one(tmp_path: Path, project: Path) -> None:
+    provider = Titling("I see.", title="Broken checkout")
+    async with agent_over(provider, tmp_path, project) as agent:
+        async for _event in agent.until(Until("false", Limits(turns=1)), conversation_id="c"):
+            pass
+        assert await titled(agent) == "Broken checkout"
 
 
 async def test_a_title_of_the_users_stays(tmp_path: Path, project: Path) -> None:

@@ -57,6 +57,12 @@ def test_it_gives_up_with_status_1_and_says_what_does_not_hold(run: Run) -> None
     )
 
 
+def test_a_refused_call_is_named_with_what_would_allow_it(run: Run) -> None:
+    done = run("run", REPLACE, "--permissions", "ask", "--until", CHECK, "--max-turns", "1")
+    assert done.returncode == 1
+    assert "Allow it with --permissions edits." in done.stderr
+
+
 def test_time_runs_out_with_status_1(run: Run) -> None:
     done = run("run", "--until", "sleep 60", "--timeout", "0.5")
     assert done.returncode == 1

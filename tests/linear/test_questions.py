@@ -1,10 +1,21 @@
 """Questions in words, and what answers them."""
 
+import os
+
 import pytest
 
-from cogency_tui.agent.permissions.gate import Answer, Question, Round
-from cogency_tui.linear.questions import describe_question, read_answer
+from cogency_tui.agent.permissions.gate import Answer, Inquiry, InquiryAnswer, Question, Round
+from cogency_tui.linear.input import InputLines
+from cogency_tui.linear.questions import (
+    Questions,
+    describe_inquiry,
+    describe_question,
+    read_answer,
+    read_choices,
+    skips,
+)
 from cogency_tui.tools.loss import Loss, LostPath
+from cogency_tui.tools.user_questions import Choice, UserQuestion
 from cogency_tui.workspace.diff import LineCounts
 from tests.cases import cases
 
@@ -83,3 +94,66 @@ def test_a_line_answers_or_does_not(line: str, answer: Answer | None) -> None:
 @pytest.mark.parametrize("line", ["a", "all", "c", "always"])
 def test_no_wider_yes_than_is_offered(line: str) -> None:
     assert read_answer(line, NARROW) is None
+
+
+DATABASE = UserQuestion("Which\x1b[1m one?", [Choice("SQLite", "one file"), Choice("No")])
+CHECKS = UserQuestion("Which checks?", [Choice("ruff"), Choice("mypy"), Choice("pytest")], several=True)
+
+
+def test_a_question_of_the_model_is_its_choices_by_number() -> None:
+    inquiry = Inquiry("c", (DATABASE, CHECKS), asker="the sub-agent x")
+    assert describe_inquiry(inquiry, 1) == [
+        "Question 1 of 2 from the sub-agent x: Which␛[1m one?",
+        "  1. SQLite: one file",
+        "  2. No",
+        "Answer with a number, or in your own words; n or an empty line skips:",
+    ]
+    assert "Answer with numbers" in describe_inquiry(inquiry, 2)[-1]
+
+
+@cases(
+    ("line", "question", "answers"),
+    [
+        ("1", DATABASE, ("SQLite",)),
+        ("sqlite", DATABASE, ("SQLite",)),
+        ("no", DATABASE, ("No",)),
+        ("3", DATABASE, ()),
+        ("0", DATABASE, ()),
+        ("1 2", DATABASE, ()),
+        ("my own 2 cents", DATABASE, ("my own 2 cents",)),
+        ("3, 1", CHECKS, ("pytest", "ruff")),
+        ("1 4", CHECKS, ()),
+        ("1 1", CHECKS, ("ruff",)),
+    ],
+)
+def test_a_line_answers_by_number_by_name_or_in_own_words(
+    line: str, question: UserQuestion, answers: tuple[str, ...]
+) -> None:
+    assert read_choices(line, question) == answers
+
+
+def test_an_empty_line_or_n_skips_unless_n_is_a_choice() -> None:
+    assert skips("", DATABASE)
+    assert skips("n", DATABASE)
+    assert not skips("no", DATABASE)
+    assert not skips("n", UserQuestion("Which?", [Choice("N"), Choice("M")]))
+
+
+async def test_questions_are_asked_line_by_line(capsys: pytest.CaptureFixture[str]) -> None:
+    source, target = os.pipe()
+    lines = InputLines(source, interactive=False)
+    lines.open()
+    try:
+        os.write(target, b"7\n1\n1 3\n\n")
+        questions, inquiry = Questions(lines), Inquiry("c", (DATABASE, CHECKS))
+        assert await questions.inquire(inquiry) == InquiryAnswer((("SQLite",), ("ruff", "pytest")))
+        assert await questions.inquire(inquiry) == InquiryAnswer(declined=True)
+        os.close(target)
+        assert await questions.inquire(inquiry) is None
+    finally:
+        lines.close()
+        os.close(source)
+    printed = capsys.readouterr().out
+    assert "Not a choice: '7'. Answer with a number" in printed
+    assert "Answered: ruff, pytest" in printed
+    assert "Skipped: end of input." in printed

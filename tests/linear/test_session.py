@@ -246,7 +246,7 @@ def test_in_a_terminal_work_goes_on_until_a_command_succeeds(project: Path, tmp_
         terminal.send("/until sleep 60\n")
         terminal.wait_for("Command sleep 60 started")
         press_ctrl_c(terminal)
-        terminal.wait_for("Note: Stopped after 0 turns: interrupted. `sleep 60` has not succeeded.")
+        terminal.wait_for("Note: Stopped: interrupted. `sleep 60` has not succeeded.")
         terminal.send("/until\n")
         terminal.wait_for("/until needs a command.")
         terminal.send(CTRL_D)

@@ -92,7 +92,7 @@ def test_long_wrong_value_is_cut(bench: Bench, value: Any) -> None:
 def test_unknown_tool_is_told_with_the_nearest_and_all(bench: Bench) -> None:
     advice = _refused(bench, "raed", {})
     assert "Did you mean read?" in advice
-    assert "Tools: edit, fetch, find, list, plan, read, replace, search, shell, write." in advice
+    assert "Tools: ask, edit, fetch, find, list, plan, read, replace, search, shell, write." in advice
 
 
 EDIT = {"file": "a", "old": "x", "new": "y"}
@@ -216,8 +216,12 @@ def test_names_for_background_commands_say_what_to_do() -> None:
         ("TodoWrite", {}, 'TodoWrite is plan here: "steps" is missing'),
         ("TodoRead", {}, "what you last wrote with plan"),
         ("codebase_search", {}, "Use find"),
-        ("Task", {}, 'There is no tool "Task". Tools: edit'),
-        ("BashOutput", {}, 'There is no tool "BashOutput". Tools: edit'),
+        (
+            "Task",
+            {},
+            'There is no tool "Task". There are no sub-agents here: do the task yourself. Tools: ask',
+        ),
+        ("BashOutput", {}, 'There is no tool "BashOutput". Tools: ask, edit'),
     ],
 )
 def test_name_of_another_agent_that_cannot_be_taken_is_told(

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 from cogency_tui.agent.event_queue import EventQueue
 from cogency_tui.agent.image_mentions import image_mentions
-from cogency_tui.agent.permissions.gate import Ask
+from cogency_tui.agent.permissions.gate import Ask, Inquire
 from cogency_tui.agent.project.instructions import Instructions
 from cogency_tui.agent.project.settings import ProjectSettings
 from cogency_tui.agent.project.trust import Trust
@@ -306,6 +306,7 @@ class ScriptedAgent:
         self.effort: EffortChoice = "auto"
         self.permissions: Permissions = "ask"
         self.ask: Ask | None = None
+        self.inquire: Inquire | None = None
         self.provider = ScriptedProvider()
         self.workspace = Workspace(project)
         self.data = project.with_name("data")

@@ -33,6 +33,7 @@ SCREENS = (
     "agents",
     "review",
     "permissions",
+    "lsp",
     "mcp",
     "profile",
     "trust",

@@ -13,7 +13,7 @@ EARLY = {
     "agent": "agent conversation_runner dialect_choice store_fallback",
     "agent.edits": "startup_recovery",
     "cli": "main options standard_streams",
-    "config": "config_file hooks layers mcp schema themes toml_reader workflows",
+    "config": "config_file hooks language_servers layers mcp schema themes toml_reader workflows",
     "protocol": "image",
     "providers": "base configured_providers efforts models presets token_counting",
     "providers.offline": "provider",

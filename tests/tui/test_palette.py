@@ -46,7 +46,7 @@ async def test_what_has_one_key_is_one_entry(project: Path) -> None:
 
 
 async def test_it_lists_commands_and_actions_in_groups_with_their_keys(project: Path) -> None:
-    async with app_over(ScriptedAgent(project)).run_test(size=(120, 64)) as pilot:
+    async with app_over(ScriptedAgent(project)).run_test(size=(120, 80)) as pilot:
         screen = await palette(pilot)
         assert headings(screen) == ["Conversation", "Review", "Model", "View", "Project", "Help"]
         commands = {row.entry.command for row in screen.rows.rows if isinstance(row, EntryRow)}

@@ -16,7 +16,14 @@ from typing import Any, Literal, cast
 import msgspec
 
 from cogency_tui.config.themes import load_palette
-from cogency_tui.protocol.events import Event, PlannedStep, ResultEvent, error_text, outcome_shown
+from cogency_tui.protocol.events import (
+    AnsweredQuestion,
+    Event,
+    PlannedStep,
+    ResultEvent,
+    error_text,
+    outcome_shown,
+)
 from cogency_tui.protocol.plan import PLAN_GLYPHS, describe_plan
 from cogency_tui.protocol.transcript import as_tool_call, call_record, shown_text
 from cogency_tui.redaction import Redactor
@@ -36,7 +43,8 @@ class Message:
 @dataclass(frozen=True, slots=True)
 class Done:
     """A call: its subject in one line, its arguments and its output as text. `state` is `interrupted` if
-    there is no result. `plan` is the model's plan from then on, if the call has updated it.
+    there is no result. `plan` is the model's plan from then on, if the call has updated it; `answers` are the
+    user's to its questions.
     """
 
     tool: str
@@ -47,6 +55,7 @@ class Done:
     state: Literal["done", "failed", "declined", "interrupted"]
     seconds: float
     plan: Sequence[PlannedStep] = ()
+    answers: Sequence[AnsweredQuestion] = ()
 
 
 def exchange(events: Sequence[Event]) -> Iterator[Message | Done]:
@@ -101,6 +110,10 @@ def _is_done(call: dict[str, Any], result: ResultEvent | None) -> Done:
     if plan := payload.get("plan"):
         about = " ".join(describe_plan(plan).split())
         return Done("plan", about, "", "", "", "done", result["duration"], plan)
+    if answers := payload.get("answers"):
+        return Done(
+            "ask", answers[0]["question"], "", payload["outcome"], "", "done", result["duration"], (), answers
+        )
     output = "" if payload["content"] is None else _text(payload["content"])
     state: Literal["done", "failed", "declined", "interrupted"] = "failed" if payload["error"] else "done"
     if payload["state"] == "declined" or payload["state"] == "interrupted":
@@ -139,7 +152,12 @@ def _done(done: Done) -> str:
     summary = f"{_MARKS[done.state]} {done.tool} {done.about}"
     escaped = summary.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     parts = [fenced(done.arguments)] if done.arguments else []
-    parts += ["\n".join(map(_task, done.plan)) if done.plan else _plain(done.outcome)]
+    if done.plan:
+        parts.append("\n".join(map(_task, done.plan)))
+    elif done.answers:
+        parts.append("\n\n".join(map(_answered, done.answers)))
+    else:
+        parts.append(_plain(done.outcome))
     if done.output:
         parts.append(fenced(done.output))
     body = "\n\n".join(parts)
@@ -151,6 +169,12 @@ def _task(step: PlannedStep) -> str:
     text = _plain(" ".join(step["text"].split()))
     text = f"**{text}**" if step["state"] == "active" else text
     return f"- [{'x' if step['state'] == 'done' else ' '}] {text}"
+
+
+def _answered(answered: AnsweredQuestion) -> str:
+    """A question, and the answers to it as a list."""
+    answers = [f"- {_plain(answer)}" for answer in answered["answers"]]
+    return "\n".join([f"**{_plain(' '.join(answered['question'].split()))}**", "", *answers])
 
 
 def fenced(text: str) -> str:
@@ -242,11 +266,18 @@ def _call_html(done: Done) -> str:
     outcome = f'<p class="note">{_escaped(done.outcome)}{time}</p>'
     if done.plan:
         outcome = f'<ul class="plan">{"".join(map(_task_html, done.plan))}</ul>'
+    if done.answers:
+        outcome = "".join(map(_answered_html, done.answers))
     return f"<details><summary>{summary}</summary><div>{arguments}{outcome}{output}</div></details>"
 
 
 def _task_html(step: PlannedStep) -> str:
     return f"<li>{PLAN_GLYPHS[step['state']]} {_escaped(step['text'])}</li>"
+
+
+def _answered_html(answered: AnsweredQuestion) -> str:
+    answers = "".join(f"<li>{_escaped(answer)}</li>" for answer in answered["answers"])
+    return f"<p><b>{_escaped(answered['question'])}</b></p><ul>{answers}</ul>"
 
 
 def _markdown(text: str) -> str:

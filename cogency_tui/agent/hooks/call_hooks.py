@@ -76,13 +76,9 @@ class CallHooks:
 
     def _reports(self, call: InterceptedCall, verdict: Verdict) -> list[str]:
         """What the model is told of the changes of a hook: those in files that it knows."""
-        root, context = self._conversation.engine.workspace.root, call.context
-        places = [(root / path, text) for path, text in verdict.report.items()]
-        return [
-            text
-            for path, text in places
-            if path in call.intent.paths or context.seen.get(path, context.cycle) is not None
-        ]
+        workspace = self._conversation.engine.workspace
+        known = {*call.context.seen.paths, *call.intent.paths}
+        return [text for path, text in verdict.report.items() if workspace.root / path in known]
 
     async def _due(
         self, events: Sequence[HookEvent], call: InterceptedCall, *, failed: bool = False
@@ -141,6 +137,6 @@ class CallHooks:
 def refresh_seen(context: ToolContext, edits: Sequence[Edit]) -> None:
     """Note that the model knows of the changes of a hook in files whose version before it had seen."""
     for edit in edits:
-        path, before, after = context.workspace.root / edit.path, edit.before.digest, edit.after.digest
-        if before and after and context.seen.knows(path, bytes.fromhex(before), context.cycle):
-            context.seen.read(path, bytes.fromhex(after))
+        if edit.after.digest:
+            path = context.workspace.root / edit.path
+            context.seen.follow(path, edit.before.digest, edit.after.digest)

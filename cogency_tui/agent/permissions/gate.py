@@ -16,7 +16,7 @@ Invariants:
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from time import time
@@ -39,6 +39,7 @@ from cogency_tui.protocol.taint_sources import Sources
 from cogency_tui.tools.base import Effect, Intent
 from cogency_tui.tools.loss import Loss, describe_losses
 from cogency_tui.tools.shell.named_paths import UNSURE, UNSURE_READING
+from cogency_tui.tools.user_questions import Answers, UserQuestion
 from cogency_tui.tools.worker_threads import completed, in_thread
 from cogency_tui.workspace.diff import LineCounts
 
@@ -84,6 +85,9 @@ _ALLOWED_TAINTED = (*_ALLOWED["edits"], _ALLOWED_COMMANDS, _ALLOWED_OUT)
 """Those that it allows once it has been read, where no sandbox confines commands."""
 
 
+_NO_USER = "No user can answer questions here: decide yourself, and say what you assumed."
+_NO_USER_SHORT = "No user can answer questions here."
+
 _LIMITS = (
     "From now on, calls that reach outside the project, and commands that could and are in no sandbox "
     "(tests, scripts, builds), are refused: {}, and no user is available to approve them. Allowed: {}."
@@ -99,7 +103,7 @@ class Round(NamedTuple):
 
     number: int = 1
     total: int = 1
-    waiting: "tuple[Question, ...]" = ()
+    waiting: "tuple[Question | Inquiry, ...]" = ()
     unasked: Sequence[tuple[int, bool]] = ()
 
     @property
@@ -159,6 +163,39 @@ class Question:
         label = "" if self.effect == "money" else "Reason: "
         reason = [f"{label}{self.reason}."] if self.reason else []
         return " ".join([*reason, *([f"Requested by {self.asker}."] if self.asker else [])])
+
+
+@dataclass(frozen=True, slots=True)
+class Inquiry:
+    """Questions of the model, which a call puts to the user. `asker` is the sub-agent that the call is of, if
+    any; `round` returns their place among all questions, as it is at the moment.
+    """
+
+    call_id: str
+    questions: tuple[UserQuestion, ...]
+    asker: str = ""
+    round: Callable[[], Round] = field(default=Round, compare=False, repr=False)
+
+    @property
+    def summary(self) -> str:
+        """The first question, and the number of others."""
+        others = len(self.questions) - 1
+        return f"{self.questions[0].question}{f' (and {others} more)' if others else ''}"
+
+
+@dataclass(frozen=True, slots=True)
+class InquiryAnswer:
+    """The `answers` to each question of an inquiry: labels of its choices, or the user's own words. If they
+    `declined`, `reason` is what they wrote to that; it goes to the model.
+    """
+
+    answers: Answers = ()
+    declined: bool = False
+    reason: str = ""
+
+
+Inquire = Callable[[Inquiry], Awaitable[InquiryAnswer | None]]
+"""Puts questions of the model to the user; None if no user could answer them."""
 
 
 Scope = Literal["once", "turn", "conversation", "always"]
@@ -230,7 +267,8 @@ def _signal() -> asyncio.Future[None]:
 
 @dataclass(slots=True, eq=False)
 class _Waiting:
-    """A call that waits for an answer to `gate`; `question` as it is at the moment, and why it is `asked`.
+    """A call that waits for an answer to `gate`; `question` as it is at the moment, and why it is `asked`. An
+    inquiry waits for nothing but its answer.
 
     `approved` is done once the mode lets the call pass without an answer, and `outdated` once the call would
     do something else than the question says: `intent`, or `problem` if it can no longer be done.
@@ -244,7 +282,7 @@ class _Waiting:
     place: Place
     plan: Plan | None
     asked: "tuple[_Case, Ruling]"
-    question: Question = field(init=False)
+    question: Question | Inquiry = field(init=False)
     approved: asyncio.Future[None] = field(default_factory=_signal)
     outdated: asyncio.Future[None] = field(default_factory=_signal)
     problem: ToolError | None = None
@@ -313,10 +351,15 @@ class Gate:
     """Decides about the calls of one conversation, asking one question at a time."""
 
     def __init__(
-        self, mode: Callable[[], Permissions], ask: Callable[[], Ask | None], rules: Rules | None = None
+        self,
+        mode: Callable[[], Permissions],
+        ask: Callable[[], Ask | None],
+        rules: Rules | None = None,
+        inquire: Callable[[], Inquire | None] = lambda: None,
     ) -> None:
         self._mode = mode
         self._ask = ask
+        self._inquire = inquire
         self._rules = rules
         self._most: Permissions = PERMISSIONS[-1]
         self._state = _State()
@@ -374,7 +417,7 @@ class Gate:
         read.
         """
 
-        gate = Gate(lambda: _narrower(most, self._mode()), self._ask, self._rules)
+        gate = Gate(lambda: _narrower(most, self._mode()), self._ask, self._rules, self._inquire)
         gate._most = _narrower(most, self._most)
         gate._state = self._state
         gate._call_id = self._call_id or call_id
@@ -479,6 +522,8 @@ class Gate:
             RefusedError: it may not; the text gives the model the reason.
             ToolError: it can no longer be done.
         """
+        if intent.questions:
+            return await self._put_to_user(call_id, tool, intent, place)
         asked = await self._asked(intent)
         if asked is None:
             return None
@@ -493,6 +538,33 @@ class Gate:
         finally:
             self._state.waiting.pop(waiting, None)
 
+    async def _put_to_user(self, call_id: str, tool: str, intent: Intent, place: Place) -> Intent:
+        """Put the questions of a call to the user once those before it have been asked; return its intent
+        with the answers.
+
+        Raises:
+            DeclinedError: the user has answered none of them.
+            ToolError: no user can be asked.
+        """
+        waiting = _Waiting(self, call_id, tool, intent, place, None, (_Case(""), Ruling()))
+        waiting.question = inquiry = Inquiry(
+            self._call_id or call_id, intent.questions, self._asker, partial(self._round, waiting)
+        )
+        self._state.waiting[waiting] = None
+        try:
+            await place.reached()
+            async with self._state.asking:
+                inquire = self._inquire()
+                answer = None if inquire is None else await inquire(inquiry)
+        finally:
+            self._state.waiting.pop(waiting, None)
+        if answer is None:
+            raise ToolError(_NO_USER, brief=_NO_USER_SHORT)
+        if answer.declined:
+            details = f": {answer.reason}" if answer.reason else ". Decide yourself, or go on without it."
+            raise DeclinedError(f"The user did not answer{details}", "the user did not answer", answer.reason)
+        return replace(intent, answers=answer.answers)
+
     async def files_changed(self) -> None:
         """Ask again about the changes of files that would be others by now."""
         for waiting in list(self._state.waiting):
@@ -503,7 +575,8 @@ class Gate:
         """Approve the waiting calls, of sub-agents too, that the mode in force does not ask about; return
         their number.
         """
-        passing = [each for each in list(self._state.waiting) if await each.gate._passes(each.intent)]
+        waiting = [each for each in self._state.waiting if not each.intent.questions]
+        passing = [each for each in waiting if await each.gate._passes(each.intent)]
         approved = [each for each in passing if each in self._state.waiting]
         for each in approved:
             del self._state.waiting[each]
@@ -619,6 +692,7 @@ class Gate:
             raise self._unasked(waiting.asked[0], waiting.intent)
         self._state.trouble = ""
         outdated = waiting.outdated
+        assert isinstance(waiting.question, Question)
         answer = await _unless(outdated, ask(waiting.question))
         if answer is None and not outdated.done():
             raise self._unasked(waiting.asked[0], waiting.intent)
@@ -638,6 +712,7 @@ class Gate:
             raise waiting.problem
         if self._caution(intent):
             self._state.caution, self._state.cautioned = "", True
+        assert isinstance(waiting.question, Question)
         await self._grant(answer.scope, waiting.question, intent, *waiting.asked)
 
     async def _grant(

@@ -211,11 +211,13 @@ class Ruling:
 
 
 class Rules:
-    """The rules in the file at `path`, as they apply to `project` (resolved). The calls block."""
+    """The rules in the file at `path`, as they apply to `project` (resolved), or to a worktree of the project
+    `main`, which has the rules of that. The calls block."""
 
-    def __init__(self, path: Path, project: Path) -> None:
+    def __init__(self, path: Path, project: Path, main: Path | None = None) -> None:
         self.path = path
         self.project = project
+        self._scope = str(main or project)
         self.problem = ""
         """Why there are no rules although there is a file."""
         self._rules: tuple[Rule, ...] = ()
@@ -260,7 +262,7 @@ class Rules:
             rule
             for rule in self._rules
             if rule.effect == intent.effect
-            and rule.project in ("", str(self.project))
+            and rule.project in ("", self._scope)
             and _fits(rule, pattern, intent, self.project)
         ]
         allows = any(rule.basis == basis for rule in fitting)
@@ -279,7 +281,7 @@ class Rules:
         day = datetime.now(UTC).date().isoformat()
         basis = self._basis(effect, pattern) if basis is None else basis
         rule = Rule(
-            secrets.token_hex(4), effect, pattern, "" if everywhere else str(self.project), day, basis or ""
+            secrets.token_hex(4), effect, pattern, "" if everywhere else self._scope, day, basis or ""
         )
         if problem := _problem(rule) or _command_problem(rule, basis):
             raise UsageError(f"Invalid rule: {problem}.")

@@ -39,6 +39,10 @@ _MOST_DIRECTORIES = 2_000
 _LARGEST = 64 << 20
 """Bytes of all files of a skill."""
 
+_MOST_FILES_OF_ALL = 20_000
+_LARGEST_OF_ALL = 256 << 20
+"""Files and bytes of all skills of a project: they are hashed before the user is asked."""
+
 _DEEPEST = 8
 _DEEPEST_SKILL = 3
 """Levels of directories below a place in which skills are found."""
@@ -65,18 +69,17 @@ class FileDigests:
     def __init__(self) -> None:
         self._known: dict[tuple[int, ...], str] = {}
 
-    def of(self, directory: Directory, name: str, limit: int) -> str:
-        """The digest of a regular file of at most `limit` bytes.
+    def of(self, directory: Directory, name: str, status: os.stat_result, limit: int) -> str:
+        """The digest of a regular file of at most `limit` bytes, whose status was just read.
 
         Raises:
             OSError, WorkspaceError: as `Directory.read`.
         """
-        before = _identity(directory.status(name))
+        before = identity_of(status)
         if (known := self._known.get(before)) is not None:
             return known
         digest = hashlib.sha256(directory.read(name, limit)).hexdigest()
-        # A file that changed just now may change again within the resolution of its times.
-        if before == _identity(directory.status(name)) and time.time_ns() - max(before[-2:]) > _SETTLED:
+        if before == identity_of(directory.status(name)) and is_settled(before):
             self._known[before] = digest
         return digest
 
@@ -84,13 +87,11 @@ class FileDigests:
 def find_skill_folders(project: Path, digests: FileDigests) -> list[SkillFolder]:
     """The skill folders of a project (resolved), by place and name."""
     found: list[SkillFolder] = []
-    budget = iter(range(_MOST_DIRECTORIES))
-    for place in _places_of(project):
-        for folder in _folders_at(project, place, digests, budget):
-            if len(found) == MOST_SKILLS:
-                problem = f"there are more than {MOST_SKILLS} skills; the rest is not used"
-                return [*found, SkillFolder(folder.path, folder.entries, problem=problem)]
-            found.append(folder)
+    for folder in _Scan(project, digests).folders():
+        if len(found) == MOST_SKILLS:
+            problem = f"there are more than {MOST_SKILLS} skills; the rest is not used"
+            return [*found, SkillFolder(folder.path, folder.entries, problem=problem)]
+        found.append(folder)
     return found
 
 
@@ -103,7 +104,8 @@ def own_places(folder: Path) -> tuple[Path, ...]:
     """The directories of the user's own skills, in the order in which equal names count; `folder` is the
     user's configuration.
     """
-    return folder / SKILLS, *(Path.home() / place for place in PLACES[1:])
+    others = () if home() is None else (Path.home() / place for place in PLACES[1:])
+    return folder / SKILLS, *others
 
 
 def are_there(folder: Path, project: Path) -> bool:
@@ -112,59 +114,124 @@ def are_there(folder: Path, project: Path) -> bool:
     return any(map(os.path.lexists, places))
 
 
-def home() -> Path:
-    """The user's home directory (resolved)."""
-    return Path(os.path.realpath(Path.home()))
-
-
-def _folders_at(
-    project: Path, place: str, digests: FileDigests, budget: Iterator[int]
-) -> Iterator[SkillFolder]:
-    path = ""
-    for part in place.split("/"):
-        path = f"{path}/{part}" if path else part
-        if (project / path).is_symlink():
-            # `.cogency` itself is reported with its files.
-            if path != FOLDER and (problem := _link_problem(project, path)):
-                yield SkillFolder(place, problem=problem)
-            return
+def home() -> Path | None:
+    """The user's home directory (resolved), if there is one."""
     try:
-        with Directory.open(project, place.split("/")) as top:
-            yield from _folders_in(project, top, place, digests, budget, 1)
-    except (FileNotFoundError, NotADirectoryError):
-        return
-    except OSError as exc:
-        yield SkillFolder(place, problem=_unreadable(exc))
+        return Path(os.path.realpath(Path.home()))
+    except RuntimeError:
+        return None
 
 
-def _folders_in(
-    project: Path, top: Directory, prefix: str, digests: FileDigests, budget: Iterator[int], depth: int
-) -> Iterator[SkillFolder]:
-    for entry in sorted(top.entries(_MOST_DIRECTORIES), key=lambda each: each.name):
-        path = f"{prefix}/{text_of(entry.name)}"
+class _Scan:
+    """One search of a project, with the limits for all of its skills together."""
+
+    def __init__(self, project: Path, digests: FileDigests) -> None:
+        self._project = project
+        self._digests = digests
+        self._directories = iter(range(_MOST_DIRECTORIES))
+        self._files = iter(range(_MOST_FILES_OF_ALL))
+        self._left = _LARGEST_OF_ALL
+
+    def folders(self) -> Iterator[SkillFolder]:
+        for place in _places_of(self._project):
+            yield from self._at(place)
+
+    def _at(self, place: str) -> Iterator[SkillFolder]:
+        path = ""
+        for part in place.split("/"):
+            path = f"{path}/{part}" if path else part
+            if (self._project / path).is_symlink():
+                # `.cogency` itself is reported with its files.
+                if path != FOLDER and (problem := self._link_problem(path)):
+                    yield SkillFolder(place, problem=problem)
+                return
         try:
-            kind = top.status(entry.name).st_mode
-            if stat.S_ISLNK(kind):
-                if problem := _link_problem(project, f"{prefix}/{entry.name}"):
-                    yield SkillFolder(path, problem=problem)
-            elif stat.S_ISDIR(kind) and entry.name not in LEFT_OUT and next(budget, None) is not None:
-                with top.child(entry.name) as child:
-                    if _has_skill_file(child):
-                        yield _surveyed(child, path, digests)
-                    elif depth < _DEEPEST_SKILL:
-                        yield from _folders_in(project, child, path, digests, budget, depth + 1)
+            with Directory.open(self._project, place.split("/")) as top:
+                yield from self._in(top, place, 1)
+        except (FileNotFoundError, NotADirectoryError):
+            return
         except OSError as exc:
-            yield SkillFolder(path, problem=_unreadable(exc))
+            yield SkillFolder(place, problem=_unreadable(exc))
 
+    def _in(self, top: Directory, prefix: str, depth: int) -> Iterator[SkillFolder]:
+        for entry in sorted(top.entries(_MOST_DIRECTORIES), key=lambda each: each.name):
+            path = f"{prefix}/{text_of(entry.name)}"
+            try:
+                kind = top.status(entry.name).st_mode
+                if stat.S_ISLNK(kind):
+                    if problem := self._link_problem(f"{prefix}/{entry.name}"):
+                        yield SkillFolder(path, problem=problem)
+                elif stat.S_ISDIR(kind) and entry.name not in LEFT_OUT:
+                    if next(self._directories, None) is None:
+                        return
+                    with top.child(entry.name) as child:
+                        if _has_skill_file(child):
+                            yield self._survey(child, path)
+                        elif depth < _DEEPEST_SKILL:
+                            yield from self._in(child, path, depth + 1)
+            except OSError as exc:
+                yield SkillFolder(path, problem=_unreadable(exc))
 
-def _link_problem(project: Path, path: str) -> str:
-    """Why a link cannot be used; nothing if its target is found by itself, as tools that install skills for
-    several agents leave them.
-    """
-    target = Path(os.path.realpath(project / path))
-    if any(target.is_relative_to(project / place) for place in PLACES):
-        return ""
-    return "it is a symbolic link; links of a project are not followed"
+    def _link_problem(self, path: str) -> str:
+        """Why a link cannot be used; nothing if its target is found by itself, as tools that install skills
+        for several agents leave them.
+        """
+        target = Path(os.path.realpath(self._project / path))
+        if any(target.is_relative_to(self._project / place) for place in PLACES):
+            return ""
+        return "it is a symbolic link; links of a project are not followed"
+
+    def _survey(self, folder: Directory, path: str) -> SkillFolder:
+        """List and hash the files of a skill."""
+        entries: list[FolderEntry] = []
+        found: dict[str, str] = {}
+        problem = ""
+        left = _LARGEST
+        try:
+            for name, directory, entry, status in self._below(folder, "", iter(range(_MOST_FILES)), _DEEPEST):
+                entries.append(entry_of(name, status))
+                limit = LARGEST_SKILL_FILE if name == SKILL_FILE else LARGEST_FILE
+                left -= status.st_size
+                if problem:
+                    continue
+                if not stat.S_ISREG(status.st_mode):
+                    problem = f"{shown(name)} is no regular file but a {entries[-1].kind}"
+                elif status.st_size > limit:
+                    problem = f"{shown(name)} has {status.st_size:,} bytes; at most {limit:,} are read"
+                elif left < 0:
+                    problem = f"its files have more than {_LARGEST >> 20} MB"
+                elif self._left < status.st_size:
+                    problem = f"the skills of the project have more than {_LARGEST_OF_ALL >> 20} MB"
+                else:
+                    self._left -= status.st_size
+                    found[name] = self._digests.of(directory, entry, status, limit)
+        except OSError as exc:
+            problem = _unreadable(exc)
+        except WorkspaceError as exc:
+            problem = str(exc).rstrip(".")
+        entries.sort(key=lambda each: each.name)
+        return SkillFolder(path, tuple(entries), {} if problem else dict(sorted(found.items())), problem)
+
+    def _below(
+        self, directory: Directory, prefix: str, budget: Iterator[int], depth: int
+    ) -> Iterator[tuple[str, Directory, str, os.stat_result]]:
+        """Each entry that is no directory: its name in the result, its directory, its name there, its
+        status.
+        """
+        for entry in directory.entries(_MOST_FILES + len(LEFT_OUT) + 1):
+            if entry.name in LEFT_OUT:
+                continue
+            name = prefix + text_of(entry.name)
+            if not depth or next(budget, None) is None:
+                raise WorkspaceError(f"it has more than {_MOST_FILES:,} files, or directories too deep")
+            if next(self._files, None) is None:
+                raise WorkspaceError(f"the skills of the project have more than {_MOST_FILES_OF_ALL:,} files")
+            status = directory.status(entry.name)
+            if stat.S_ISDIR(status.st_mode):
+                with directory.child(entry.name) as child:
+                    yield from self._below(child, f"{name}/", budget, depth - 1)
+            else:
+                yield name, directory, entry.name, status
 
 
 def _has_skill_file(directory: Directory) -> bool:
@@ -175,55 +242,16 @@ def _has_skill_file(directory: Directory) -> bool:
     return True
 
 
-def _surveyed(folder: Directory, path: str, digests: FileDigests) -> SkillFolder:
-    entries: list[FolderEntry] = []
-    found: dict[str, str] = {}
-    left = _LARGEST
-    problem = ""
-    try:
-        for name, directory, entry in _below(folder, "", iter(range(_MOST_FILES)), _DEEPEST):
-            status = directory.status(entry)
-            entries.append(entry_of(name, status))
-            if problem:
-                continue
-            if not stat.S_ISREG(status.st_mode):
-                problem = f"{shown(name)} is no regular file but a {entries[-1].kind}"
-                continue
-            limit = LARGEST_SKILL_FILE if name == SKILL_FILE else LARGEST_FILE
-            left -= status.st_size
-            if status.st_size > limit:
-                problem = f"{shown(name)} has {status.st_size:,} bytes; at most {limit:,} are read"
-            elif left < 0:
-                problem = f"its files have more than {_LARGEST >> 20} MB"
-            else:
-                found[name] = digests.of(directory, entry, limit)
-    except OSError as exc:
-        problem = _unreadable(exc)
-    except WorkspaceError as exc:
-        problem = str(exc).rstrip(".")
-    entries.sort(key=lambda each: each.name)
-    return SkillFolder(path, tuple(entries), {} if problem else dict(sorted(found.items())), problem)
-
-
-def _below(
-    directory: Directory, prefix: str, budget: Iterator[int], depth: int
-) -> Iterator[tuple[str, Directory, str]]:
-    """Each entry that is no directory, with its name in the result, its directory, and its name there."""
-    for entry in directory.entries():
-        if entry.name in LEFT_OUT:
-            continue
-        name = prefix + text_of(entry.name)
-        if not depth or next(budget, None) is None:
-            raise WorkspaceError(f"it has more than {_MOST_FILES:,} files, or directories too deep")
-        if stat.S_ISDIR(directory.status(entry.name).st_mode):
-            with directory.child(entry.name) as child:
-                yield from _below(child, f"{name}/", budget, depth - 1)
-        else:
-            yield name, directory, entry.name
-
-
-def _identity(status: os.stat_result) -> tuple[int, ...]:
+def identity_of(status: os.stat_result) -> tuple[int, ...]:
+    """What tells whether a file is another one, or has changed."""
     return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+
+
+def is_settled(identity: tuple[int, ...]) -> bool:
+    """Return whether it does: a file that changed just now may change again within the resolution of its
+    times.
+    """
+    return time.time_ns() - max(identity[-2:]) > _SETTLED
 
 
 def _unreadable(exc: OSError) -> str:

@@ -15,12 +15,13 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
+from itertools import islice
 from pathlib import Path
 
 import msgspec
 
 from cogency_tui.agent.project.custom_files import CustomCommand
-from cogency_tui.agent.project.skill_file import SkillFile, read_skill_file
+from cogency_tui.agent.project.skill_file import LONGEST_DESCRIPTION, SkillFile, read_skill_file
 from cogency_tui.agent.project.skill_folders import (
     LARGEST_FILE,
     LARGEST_SKILL_FILE,
@@ -28,6 +29,7 @@ from cogency_tui.agent.project.skill_folders import (
     MOST_SKILLS,
     SKILL_FILE,
     SkillFolder,
+    home,
     own_places,
 )
 from cogency_tui.agent.project.trust import Trust, TrustState
@@ -41,11 +43,15 @@ _DEEPEST = 3
 _MOST_FILES = 500
 """Files of the user's own skill that are listed."""
 
-_CATALOG = 12_000
-"""Characters of all descriptions in the prompt."""
+_CATALOG = 10_000
+"""Characters of all descriptions in the prompt, as far as they are cut for it."""
 
-_LONGEST, _SHORTEST = 500, 40
-"""Characters of one description there: where there are few skills, and where there are very many."""
+_LENGTHS = (LONGEST_DESCRIPTION, 700, 500, 350, 250, 180, 120, 80)
+_SHORTEST = 40
+"""Characters to which each is cut, so that all have room."""
+
+_SUMMARY = 70
+"""Characters of a description beside the command that starts the skill."""
 
 _COMMAND = re.compile(r"[a-z][a-z0-9-]*")
 
@@ -132,7 +138,7 @@ class Skill(msgspec.Struct, frozen=True):
             raise self._missing(file) from exc
         # A `SKILL.md` may itself be a link to one elsewhere, as dotfile managers make them.
         linked = file == SKILL_FILE and path.name == SKILL_FILE
-        if not (path.is_relative_to(self.root) or linked) or path == Path(self.root):
+        if not (self.holds(path) or linked):
             raise self._missing(file)
         with refusals(str(path)), Directory.open(path.parent) as directory:
             return directory.read(path.name, limit)
@@ -142,12 +148,22 @@ class Skill(msgspec.Struct, frozen=True):
         name = os.path.normpath(file).removeprefix(f"{self.root}/")
         return name if name in self.digests else name.removeprefix(f"{self.place}/")
 
+    def spelled(self, file: str) -> str:
+        """The name of a file as it is: skills often name theirs in another case."""
+        folded = os.path.normpath(file).casefold()
+        names = [name for name in self.files() if name.casefold() == folded]
+        return names[0] if len(names) == 1 else file
+
     def _missing(self, file: str) -> WorkspaceError:
         return WorkspaceError(f"The skill {self.name} has no file {shown(file[:200])}.")
 
     def holds(self, path: Path) -> bool:
-        """Return whether a resolved path is one of the user's own skill."""
-        return self.own and path.is_relative_to(self.root)
+        """Return whether a resolved path is a file or directory of the user's own skill. Hidden ones are
+        none: the directory may be a whole repository.
+        """
+        if not self.own or not path.is_relative_to(self.root):
+            return False
+        return not any(_is_left_out(part) for part in path.relative_to(self.root).parts)
 
 
 class ListedSkill(msgspec.Struct, frozen=True):
@@ -211,6 +227,9 @@ class SkillFinder:
 
     def _own_skill(self, path: Path) -> ListedSkill:
         root = os.path.realpath(path)
+        if (place := home()) is not None and place.is_relative_to(root):
+            problem = "its directory is, or contains, your home directory"
+            return ListedSkill(one_line(path.name), SkillState.INVALID, True, short_path(path), problem)
         # Read through the same checks as later; the empty file has only the name for messages.
         unread = Skill(SkillFile(one_line(path.name), "", ""), str(path), root, own=True)
         return self._listed(unread, path.name, short_path(path))
@@ -253,14 +272,9 @@ def active_skills(listed: Sequence[ListedSkill]) -> dict[str, Skill]:
     }
 
 
-def has_command(listed: ListedSkill) -> bool:
-    """Return whether the user can start a skill by its name."""
-    return (
-        listed.state is SkillState.ACTIVE
-        and listed.skill is not None
-        and listed.skill.file.invocable
-        and _COMMAND.fullmatch(listed.name) is not None
-    )
+def request_for(name: str) -> str:
+    """The message that asks the model to use a skill."""
+    return f"Use the skill {name}."
 
 
 def skill_commands(skills: Mapping[str, Skill]) -> dict[str, CustomCommand]:
@@ -268,10 +282,9 @@ def skill_commands(skills: Mapping[str, Skill]) -> dict[str, CustomCommand]:
     return {
         name: CustomCommand(
             name,
-            f"Use the skill {name}.",
-            _cut(skill.file.description, 100),
+            request_for(name),
+            _cut(skill.file.description, _SUMMARY),
             "[TEXT]",
-            short_path(Path(skill.place)) if skill.own else skill.place,
             group="Skills",
         )
         for name, skill in skills.items()
@@ -298,7 +311,7 @@ def describe_skills(skills: Mapping[str, Skill]) -> str:
 
 def _longest(lengths: Sequence[int]) -> int:
     """The number of characters to which descriptions are cut, so that all have room."""
-    for longest in (_LONGEST, 300, 200, 140, 100, 70):
+    for longest in _LENGTHS:
         if sum(min(length, longest) for length in lengths) <= _CATALOG:
             return longest
     return _SHORTEST
@@ -344,12 +357,16 @@ def _own_folders(place: Path, seen: set[Path], budget: Iterator[int], depth: int
 
 
 def _files_below(root: Path) -> Iterator[str]:
-    budget = _MOST_FILES
-    for directory, folders, names in os.walk(root):
-        folders[:] = sorted(name for name in folders if name not in LEFT_OUT)
+    found = 0
+    for directory, folders, names in islice(os.walk(root), _MOST_DIRECTORIES):
+        folders[:] = sorted(name for name in folders if not _is_left_out(name))
         for name in sorted(names):
-            if name not in LEFT_OUT:
-                budget -= 1
-                if budget < 0:
+            if not _is_left_out(name):
+                found += 1
+                if found > _MOST_FILES:
                     return
                 yield (Path(directory) / name).relative_to(root).as_posix()
+
+
+def _is_left_out(name: str) -> bool:
+    return name.startswith(".") or name in LEFT_OUT

@@ -27,6 +27,8 @@ from cogency_tui.agent.project.skill_folders import (
     SkillFolder,
     find_skill_folders,
     home,
+    identity_of,
+    is_settled,
 )
 from cogency_tui.config import toml_reader
 from cogency_tui.config.edit import changing, write_table
@@ -229,11 +231,15 @@ class Decisions(msgspec.Struct, frozen=True):
 
 
 class Trust:
-    """The user's decisions, in the file at `path`."""
+    """The user's decisions, in the file at `path`. A worktree of the project `main` without one of its own
+    has that of the project, as far as its files are the same."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, main: Path | None = None) -> None:
         self.path = path
+        self._main = main
         self._file_digests = FileDigests()
+        self._read: tuple[tuple[int, ...], Decisions] | None = None
+        """The decisions, and the identity of the file that they were read from."""
 
     def survey(self, project: Path) -> Survey:
         """The current state of a project (resolved)."""
@@ -372,6 +378,20 @@ class Trust:
             FOLDER, FOLDER, "folder", tuple(entries), digests, contents=contents, unknown=programs.unknown
         )
 
+    def _current(self) -> Decisions:
+        """The decisions, which are not parsed again while the file is the same: they are needed at each turn,
+        and skills may have many files.
+        """
+        try:
+            identity = identity_of(self.path.stat())
+        except OSError:
+            return self.decisions()
+        if self._read is None or self._read[0] != identity:
+            decisions = self.decisions()
+            self._read = (identity, decisions) if is_settled(identity) else None
+            return decisions
+        return self._read[1]
+
     def _known_safely(self, project: Path) -> Trusted | None:
         try:
             return self._known(project)
@@ -391,17 +411,24 @@ class Trust:
         return entries
 
     def _known(self, project: Path) -> Trusted | None:
-        inode = project.stat().st_ino
-        projects = self.decisions().projects
-        return next((one for one in projects if (one.path, one.inode) == (str(project), inode)), None)
+        projects = self._current().projects
+        for place in self._places(project):
+            key = (str(place), place.stat().st_ino)
+            if found := next((one for one in projects if (one.path, one.inode) == key), None):
+                return found
+        return None
+
+    def _places(self, project: Path) -> list[Path]:
+        """The project, and the main one whose decision counts for it."""
+        return [project] if self._main is None or self._main == project else [project, self._main]
 
     def _is_refused(self, project: Path) -> bool:
         try:
-            refused = self.decisions().refused
-            inode = project.stat().st_ino
+            refused = self._current().refused
+            places = {(str(each), each.stat().st_ino) for each in self._places(project)}
         except (ConfigError, OSError):
             return False
-        return any((one.path, one.inode) == (str(project), inode) for one in refused)
+        return any((one.path, one.inode) in places for one in refused)
 
     def _write(self, decisions: Decisions) -> None:
         table: dict[str, Any] = {key: value for key, value in msgspec.to_builtins(decisions).items() if value}

@@ -13,6 +13,7 @@ from typing import Literal, NamedTuple
 from cogency_tui.agent.edits.file_history import hook_of
 from cogency_tui.agent.edits.reverse import Obstacle
 from cogency_tui.agent.edits.undo_selection import UndoRecord
+from cogency_tui.protocol.events import Diagnostic
 from cogency_tui.store.edit_records import Edit, Kind, State
 from cogency_tui.store.reviews import Part
 from cogency_tui.workspace.diff import Difference, LineCounts
@@ -202,13 +203,15 @@ class Overview:
 
 @dataclass(frozen=True, slots=True)
 class Hunk:
-    """A hunk to show and to decide about. `changes` are the exact runs of lines within it."""
+    """A hunk to show and to decide about. `changes` are the exact runs of lines within it,
+    `problems` those that language servers reported with it."""
 
     outline: Outline
     state: HunkState
     comments: tuple[Comment, ...]
     changes: tuple[Difference, ...]
     edits: tuple[Edit, ...]
+    problems: tuple[Diagnostic, ...] = ()
 
     @property
     def id(self) -> str:

@@ -47,6 +47,7 @@ from cogency_tui.agent.review.model import (
 )
 from cogency_tui.agent.review.net_lines import NetLines
 from cogency_tui.agent.review.patch_export import Patch, patch_of
+from cogency_tui.agent.review.problems import with_problems
 from cogency_tui.agent.review.snapshot import ReviewSnapshot, ReviewSource, stoppable
 from cogency_tui.agent.review.superseded import Superseded
 from cogency_tui.agent.review.survival import fates_of
@@ -208,7 +209,8 @@ class Review:
         history = snapshot.history(key)
         (file,) = await self._files(snapshot, [(key.turn, history)])
         blobs = await self._source.journal.blobs()
-        return await stoppable(lambda check: load(file, history, snapshot.decisions, blobs, check))
+        diff = await stoppable(lambda check: load(file, history, snapshot.decisions, blobs, check))
+        return with_problems(diff, await self._source.diagnostics(file.edits))
 
     async def fates(self, key: FileKey) -> list[HunkFate]:
         """The survival of each hunk, and its place in the current file. Errors as `diff`."""

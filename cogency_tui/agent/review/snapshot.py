@@ -33,6 +33,7 @@ from cogency_tui.agent.review.model import (
     line_counts,
 )
 from cogency_tui.errors import UsageError
+from cogency_tui.protocol.events import Diagnostic
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.edit_records import Edit
 from cogency_tui.store.reviews import Action, ActionKind, Part, Reviews, in_effect
@@ -154,6 +155,15 @@ class ReviewSource:
     async def reviews(self) -> Reviews:
         """The actions in the store."""
         return Reviews((await self._store()).database)
+
+    async def diagnostics(self, edits: Sequence[Edit]) -> dict[str, list[Diagnostic]]:
+        """The problems that language servers reported with the calls of these edits, by the ids of the
+        calls."""
+        store = await self._store()
+        found: dict[str, list[Diagnostic]] = {}
+        for conversation in {edit.origin.caller for edit in edits}:
+            found |= await store.diagnostics(conversation)
+        return found
 
     async def snapshot(self) -> ReviewSnapshot:
         """The current state."""

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from cogency_tui.store.column_text import from_column, to_column
+from cogency_tui.store.project_scope import of_project
 from cogency_tui.store.search.candidates import Candidates
 from cogency_tui.store.search.documents import Document
 from cogency_tui.store.search.matching import Match, admits, conditions_of, match, title_of
@@ -63,6 +64,7 @@ class Searcher:
 
     def __init__(self, directory: Path, connection: sqlite3.Connection) -> None:
         self.view = View(directory, connection)
+        self._directory = directory
 
     def search(
         self,
@@ -177,13 +179,16 @@ class Searcher:
         terms = ["call IS NULL", "trashed IS NOT NULL" if scope.trashed else "trashed IS NULL"]
         values: list[object] = []
         for term, value in (
-            ("project = ?", None if scope.project is None else to_column(scope.project)),
             ("updated >= ?", query.since),
             ("updated < ?", query.before),
         ):
             if value is not None:
                 terms.append(term)
                 values.append(value)
+        if scope.project is not None:
+            term, own = of_project(self.view.connection, self._directory, scope.project)
+            terms.append(term)
+            values += own
         if above is not None:
             terms.append("(updated, id) < (?, ?)")
             values += [above[0], to_column(above[1])]

@@ -10,9 +10,8 @@ never answered is restarted only by the user.
 
 import asyncio
 import os
-import socket
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import Enum
 from importlib.util import find_spec
@@ -28,16 +27,9 @@ from cogency_tui.redaction import Veil
 from cogency_tui.safe_text import clean, one_line
 from cogency_tui.tools.bounded_output import HeadAndTail
 from cogency_tui.tools.mcp import host_protocol
-from cogency_tui.tools.shell.concealed_proc_environ import conceal
 from cogency_tui.tools.shell.environment_scrubbing import scrubbed
-from cogency_tui.tools.shell.supervised_process import Supervised
-from cogency_tui.tools.worker_threads import completed, in_thread
-
-_LEAVE = 1.0
-"""Seconds in which a server should end by itself after its input has ended."""
-
-_GRACE = 1.0
-"""Seconds between TERM and KILL for a server that did not."""
+from cogency_tui.tools.shell.hosted_process import hosted
+from cogency_tui.tools.worker_threads import completed
 
 _HOST = "from cogency_tui.tools.mcp.host_process import main; main()"
 
@@ -48,59 +40,6 @@ class Gone(Exception):
     def __init__(self, why: str, words: str = "") -> None:
         super().__init__(why)
         self.words = words
-
-
-@asynccontextmanager
-async def hosted(
-    cwd: Path, environ: Mapping[str, str], errors: Callable[[bytes], None]
-) -> AsyncGenerator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
-    """Start a host in `cwd`; `errors` receives what it and the server write to stderr.
-
-    Raises:
-        OSError, ValueError: it could not be started.
-    """
-    await in_thread(conceal, os.environ.keys() - environ.keys())
-    ours, theirs = socket.socketpair()
-    source, sink = os.pipe()
-    try:
-        host = Supervised.start(
-            interpreter(_HOST), cwd, environ, theirs.fileno(), source=theirs.fileno(), errors=sink
-        )
-    except BaseException:
-        ours.close()
-        os.close(source)
-        raise
-    finally:
-        theirs.close()
-        os.close(sink)
-    loop = asyncio.get_running_loop()
-    os.set_blocking(source, False)
-    loop.add_reader(source, _read_errors, source, errors)
-    writer: asyncio.StreamWriter | None = None
-    try:
-        await host.ready()
-        reader, writer = await asyncio.open_connection(sock=ours, limit=host_protocol.LONGEST_REPORT)
-        yield reader, writer
-    finally:
-        # Closing its input first lets a server end by itself.
-        (writer or ours).close()
-        try:
-            await completed(_end(host, _LEAVE if writer is not None else 0))
-        finally:
-            _read_errors(source, errors)
-            loop.remove_reader(source)
-            os.close(source)
-
-
-async def _end(host: Supervised, leave: float) -> None:
-    """End the host, which has `leave` seconds to do so by itself."""
-    with suppress(TimeoutError):
-        async with asyncio.timeout(leave):
-            await host.over()
-    try:
-        await host.stop(_GRACE)
-    finally:
-        host.close()
 
 
 async def next_report(reader: asyncio.StreamReader) -> host_protocol.Report:
@@ -121,17 +60,6 @@ async def next_report(reader: asyncio.StreamReader) -> host_protocol.Report:
         return host_protocol.read_report(line)
     except msgspec.DecodeError:
         raise Gone("its output cannot be read") from None
-
-
-def _read_errors(source: int, errors: Callable[[bytes], None]) -> None:
-    try:
-        data = os.read(source, 1 << 16)
-    except BlockingIOError:
-        return
-    if data:
-        errors(data)
-    else:
-        asyncio.get_running_loop().remove_reader(source)
 
 
 EXTRA = "MCP servers need an extra: pip install 'cogency-tui[mcp]'"
@@ -303,7 +231,10 @@ class Server:
         try:
             cwd, connect = await self._prepare()
             environ = scrubbed(self._around.environ, self._around.secrets)
-            async with hosted(cwd, environ, self._stderr.feed) as (reader, writer):
+            async with hosted(
+                interpreter(_HOST), cwd, environ, self._stderr.feed, limit=host_protocol.LONGEST_REPORT
+            ) as host:
+                reader, writer = host.reader, host.writer
                 writer.write(host_protocol.encode(connect))
                 async with asyncio.timeout(self.settings.start_timeout):
                     self._take(await next_report(reader))

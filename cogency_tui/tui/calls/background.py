@@ -127,8 +127,9 @@ def _as_shown(listed: "BackgroundState") -> BackgroundCommand:
     ended = listed.ended
     state: State = "running" if ended is None else "done" if ended.status == 0 else "failed"
     remark = ended.described if ended is not None else ""
+    found = ""
     if ended is None and listed.watched:
-        matches = "1 match" if listed.matches == 1 else f"{listed.matches:,} matches"
-        found = f" · {matches}" if listed.matches else ""
-        remark = f"watching {one_line(listed.watched)}{found}"
-    return BackgroundCommand(listed.id, listed.command, listed.started, listed.seconds, state, remark)
+        found = "1 match" if listed.matches == 1 else f"{listed.matches:,} matches"
+        remark = f"watching {one_line(listed.watched)}{f' · {found}' if listed.matches else ''}"
+        found = found if listed.matches else "watching"
+    return BackgroundCommand(listed.id, listed.command, listed.started, listed.seconds, state, remark, found)

@@ -211,7 +211,7 @@ class CallList(SelectList[Row]):
                 styles,
                 frame=self.frame,
                 on=on,
-                remark=command.remark if command.state == "running" else "",
+                word=command.found,
             )
         call = rows.transcript.call(row.call)
         if row.step == HIDDEN:

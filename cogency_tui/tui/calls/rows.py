@@ -46,8 +46,8 @@ class Row(NamedTuple):
 
 
 class BackgroundCommand(msgspec.Struct, frozen=True):
-    """A background command; `remark` describes how it ended, or for which lines it is watched. `started` is
-    in Unix seconds."""
+    """A background command; `remark` describes how it ended, or for which lines it is watched, and `found`
+    what of them has come. `started` is in Unix seconds."""
 
     id: str
     command: str
@@ -55,6 +55,7 @@ class BackgroundCommand(msgspec.Struct, frozen=True):
     seconds: float
     state: State
     remark: str = ""
+    found: str = ""
 
     def elapsed(self, now: float) -> float:
         """Its running time in seconds."""

@@ -1,7 +1,9 @@
 """Commands that switch the conversation of the main screen: to a new one, a past one, or a fork."""
 
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from functools import partial
+from pathlib import Path
 from time import time
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
@@ -27,6 +29,7 @@ from cogency_tui.tui.transcript.units import Transcript, Unit, UserMessage
 from cogency_tui.tui.undo.outcome import describe_undo
 
 if TYPE_CHECKING:
+    from cogency_tui.agent.agent import Agent
     from cogency_tui.agent.edits.undo_preview import Plan
     from cogency_tui.tui.conversation.rewind import FilesBefore, Rewind
 
@@ -44,6 +47,13 @@ class OtherScreens(Protocol):
 
     def open(self, conversation_id: str, then: Shown | None = None) -> None:
         """Open a past conversation on another screen."""
+        ...
+
+    def open_with(
+        self, agent: "Agent", conversation_id: str, prompt: str = "", then: Shown | None = None
+    ) -> None:
+        """Open a past conversation with `agent`, which no other screen has, on another screen, and send
+        `prompt` in it."""
         ...
 
     def go_to(self, conversation_id: str) -> bool:
@@ -340,6 +350,13 @@ class ConversationCommands(FeatureCommands):
         """Show a past conversation, and send `prompt` in it; call `then` when it is shown."""
 
         async def reopen() -> None:
+            gone = ""
+            with suppress(CogencyError):
+                if (agent := await self._agent_for(conversation_id)) is not self._bridge.agent:
+                    await agent.settle_worktree()
+                    self._others.open_with(agent, conversation_id, prompt, then)
+                    return
+                gone = await self._missing_worktree(conversation_id)
             before = self._bridge.conversation_id
             try:
                 transcript, total = await self._bridge.reopen(conversation_id)
@@ -357,9 +374,32 @@ class ConversationCommands(FeatureCommands):
                 self.say("This conversation was imported. Its edits need your approval.")
             if notice := self._bridge.take_notice():
                 self.warn(notice)
+            if gone:
+                project = self._bridge.agent.project.name
+                self.warn(f"Worktree {gone} of this conversation is gone. It continues in {project}.")
             if then is not None:
                 then(self._screen)
             if prompt:
                 self._bridge.send(Written(prompt))
 
         self._screen.run_worker(reopen, group="reopen", exclusive=True)
+
+    async def _root_of(self, conversation_id: str) -> Path | None:
+        """The directory in the project's family that a conversation has, or had."""
+        agent = self._bridge.agent
+        stored = await (await agent.store()).conversation(conversation_id)
+        return None if stored is None else agent.root_of(stored.project)
+
+    async def _agent_for(self, conversation_id: str) -> "Agent":
+        """The agent here, or another one if the conversation is at home in another worktree, or in the main
+        project."""
+        agent, root = self._bridge.agent, await self._root_of(conversation_id)
+        if root is None:
+            return agent
+        place = root if root.is_dir() else agent.home.project
+        return agent if place == agent.project else agent.beside_in(place)
+
+    async def _missing_worktree(self, conversation_id: str) -> str:
+        """The name of the worktree that a conversation was in; empty if it is there, or it was in none."""
+        root = await self._root_of(conversation_id)
+        return "" if root is None or root.is_dir() else root.name

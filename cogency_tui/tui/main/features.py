@@ -26,6 +26,7 @@ from cogency_tui.tui.hooks.commands import HookCommands
 from cogency_tui.tui.images.commands import ImageCommands
 from cogency_tui.tui.kit.number_format import when
 from cogency_tui.tui.kit.typed_app import app_of
+from cogency_tui.tui.language_servers.commands import LanguageServerCommands
 from cogency_tui.tui.main.custom_commands import CustomCommands
 from cogency_tui.tui.main.keys import main_key
 from cogency_tui.tui.main.open_conversations import (
@@ -59,6 +60,7 @@ from cogency_tui.tui.trust.commands import TrustCommands
 from cogency_tui.tui.undo.commands import UndoCommands, preview
 from cogency_tui.tui.until.commands import UntilCommands
 from cogency_tui.tui.usage.commands import UsageCommands
+from cogency_tui.tui.worktree.commands import WorktreeCommands
 
 if TYPE_CHECKING:
     from cogency_tui.store.store import StoredConversation
@@ -140,6 +142,7 @@ class Features:
             UndoCommands(screen, bridge, self._restored),
             self.review,
             HookCommands(screen, bridge),
+            LanguageServerCommands(screen, bridge),
             ServerCommands(screen, bridge),
             SkillCommands(screen, bridge, self.conversations.suggest),
             HelpCommands(screen, bridge, lambda: self.custom.known, self._prompt_help),
@@ -149,6 +152,7 @@ class Features:
             StatusCommands(screen, bridge, facts),
             UsageCommands(screen, bridge, recall.recall),
             UntilCommands(screen, bridge, self._begin_until),
+            WorktreeCommands(screen, bridge, OnOtherScreens(screen)),
         )
 
     async def mount(self) -> None:

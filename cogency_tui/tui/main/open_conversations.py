@@ -13,6 +13,7 @@ Invariant: no conversation is on two of them.
 
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
+from pathlib import Path
 from time import time
 from typing import TYPE_CHECKING, Any
 
@@ -113,6 +114,24 @@ class OpenConversations:
         """Open a conversation of an agent of its own on another screen, and return that."""
         return self._add(agent, conversation_id, then)
 
+    def begin_with(self, agent: "Agent", then: Shown | None = None) -> None:
+        """Begin a conversation of `agent`, which no other screen has, on another screen."""
+        self._add(agent, None, then)
+
+    def open_with(self, agent: "Agent", conversation_id: str, prompt: str, then: Shown | None = None) -> None:
+        """Open a past conversation with `agent`, which no other screen has, and send `prompt` in it."""
+        self._add(agent, conversation_id, then, prompt)
+
+    def leave_worktree(self, root: Path) -> None:
+        """Close the conversations in this worktree; if there are no others, begin one in the project."""
+        inside = [screen for screen in self.screens if screen.agent.project == root]
+        if inside and len(inside) == len(self.screens):
+            self._add(inside[0].agent.beside_in(inside[0].agent.home.project), None, None)
+        for screen in inside:
+            # One that was blank is gone already.
+            if screen in self.screens:
+                self.close(screen)
+
     def go_to(self, screen: "MainScreen") -> None:
         """Show the conversation of `screen`, as it was left but for the focus."""
         mode = self._mode_of(screen)
@@ -121,8 +140,10 @@ class OpenConversations:
         for each in self._stack(mode)[:-1]:
             # The terminal may have another size now; the screen on top is told by Textual.
             each.post_message(events.Resize(self._app.size, self._app.size))
+        left = self.shown
         self._show(mode)
         screen.come_back()
+        self._drop_blank(left)
         self.refresh()
 
     def _next_waiting(self) -> "MainScreen | None":
@@ -187,8 +208,10 @@ class OpenConversations:
             self._drop(screen)
 
     def refresh(self) -> None:
-        """Show on the screen that is shown what the others do, and its number as the switcher has it."""
-        self.shown.show_others(self.background, self._number_of(self.shown), len(self.screens))
+        """Show on the screen that is shown, once it is complete, what the others do, and its number as the
+        switcher has it."""
+        if self.shown.is_complete:
+            self.shown.show_others(self.background, self._number_of(self.shown), len(self.screens))
 
     @property
     def background(self) -> Background:
@@ -217,36 +240,47 @@ class OpenConversations:
     def _mode_of(self, screen: "MainScreen") -> str | None:
         return next((mode for mode, each in self._screens.items() if each is screen), None)
 
-    def _add(self, agent: "Agent", conversation_id: str | None, then: Shown | None) -> "MainScreen":
+    def _add(
+        self, agent: "Agent", conversation_id: str | None, then: Shown | None, prompt: str = ""
+    ) -> "MainScreen":
         mode = f"conversation-{self._count}"
-        screen = self._make(agent, conversation_id=conversation_id, then=then, number=self._count)
+        screen = self._make(
+            agent, prompt=prompt, conversation_id=conversation_id, then=then, number=self._count
+        )
         self._count += 1
         self._screens[mode] = screen
         self._note_styles(screen)
         app: Any = self._app
         app.add_mode(mode, lambda: screen)
-        release = self._hold()
+        release, left = self._hold(), self.shown
         self._show(mode)
-        screen.call_after_refresh(self._complete, screen, release)
+        screen.call_after_refresh(self._complete, screen, left, release)
         return screen
 
     def _note_styles(self, screen: "MainScreen") -> None:
         """Note that a screen has the styles of the present theme: otherwise all are restyled to show it."""
         screen._css_update_count = self._app._css_update_count  # pyright: ignore[reportPrivateUsage]
 
-    async def _complete(self, screen: "MainScreen", release: Callable[[], None]) -> None:
+    async def _complete(self, screen: "MainScreen", left: "MainScreen", release: Callable[[], None]) -> None:
         try:
             await screen.open()
         finally:
             release()
+        self._drop_blank(left)
         self.refresh()
 
     def _show(self, mode: str) -> None:
-        left = self._before = self.shown
+        self._before = self.shown
         self._app.capture_mouse(None)
         self._app.clear_notifications()
         self._app.switch_mode(mode)
-        if left.is_blank and len(self._stack(self._mode_of(left) or mode)) == 1:
+
+    def _drop_blank(self, left: "MainScreen") -> None:
+        """Remove the screen that the user has left if there is nothing on it."""
+        mode = self._mode_of(left)
+        if mode is None or left in self._closing or left is self.shown:
+            return
+        if left.is_blank and len(self._stack(mode)) == 1:
             self._drop(left)
 
     def _drop(self, screen: "MainScreen") -> None:
@@ -276,6 +310,25 @@ class OnOtherScreens(OtherScreens):
 
     def open(self, conversation_id: str, then: Shown | None = None) -> None:
         open_conversations_of(self._screen).open(self._screen.agent, conversation_id, then)
+
+    def begin_with(self, agent: "Agent", then: Shown | None = None) -> None:
+        open_conversations_of(self._screen).begin_with(agent, then)
+
+    def open_with(
+        self, agent: "Agent", conversation_id: str, prompt: str = "", then: Shown | None = None
+    ) -> None:
+        open_conversations_of(self._screen).open_with(agent, conversation_id, prompt, then)
+
+    def leave_worktree(self, root: Path) -> None:
+        open_conversations_of(self._screen).leave_worktree(root)
+
+    def running_in(self, root: Path) -> Sequence[str]:
+        rows = open_conversations_of(self._screen).rows
+        return [row.name for row in rows if row.worktree == root.name and row.is_running]
+
+    @property
+    def title(self) -> str:
+        return self._screen.title_shown
 
     def go_to(self, conversation_id: str) -> bool:
         if (found := self._find(conversation_id)) is not None:

@@ -145,7 +145,7 @@ class MainScreen(PartialScreen[None]):
         return self._features.custom.known
 
     def compose(self) -> ComposeResult:
-        yield Header(place_of(self.agent.project), id="header")
+        yield Header(place_of(self.agent.project, self.agent.home.project), id="header")
         yield Panes(self.agent.project, id="panes")
         yield PromptBox(self.bridge.queue, self.agent.permissions, id="prompt-box")
         yield StatusBar(status_of(self.agent), id="status-bar")
@@ -188,6 +188,11 @@ class MainScreen(PartialScreen[None]):
         self._open = True
         self._ticker = self.set_interval(TICK, self._display.tick, pause=True)
         self._begin()
+
+    @property
+    def is_complete(self) -> bool:
+        """True once it has all of its widgets."""
+        return self._open
 
     def takes(self, event: events.Event) -> bool:
         """Return whether the screen can handle `event` before it is open: text for the prompt."""
@@ -382,7 +387,7 @@ class MainScreen(PartialScreen[None]):
 
     def on_bridge_asked(self, event: Bridge.Asked) -> None:
         self._features.questions.ask(event)
-        self._features.files.follow_files(event.question.paths)
+        self._features.files.follow_files(getattr(event.question, "paths", ()))
 
     def on_bridge_withdrawn(self) -> None:
         self._features.questions.withdraw()
@@ -453,6 +458,7 @@ class MainScreen(PartialScreen[None]):
             total=self._display.transcript.total if self._open else {},
             at=self._last_event,
             unsaved=unsaved,
+            worktree=self.agent.worktree,
         )
 
     @property

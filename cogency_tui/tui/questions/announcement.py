@@ -3,11 +3,10 @@
 from rich.segment import Segment
 from textual.message import Message
 
-from cogency_tui.agent.permissions.gate import Question
 from cogency_tui.tui.kit.bar import Bar
 from cogency_tui.tui.kit.keys import key_name
 from cogency_tui.tui.kit.lines import fit, width_of
-from cogency_tui.tui.questions.question_lines import RETURN, one_line_of
+from cogency_tui.tui.questions.question_lines import RETURN, AnyQuestion, one_line_of
 
 _FIRST = "Close this to answer"
 
@@ -20,7 +19,7 @@ class Announcement(Bar):
     class Pressed(Message):
         """The line was clicked."""
 
-    def __init__(self, question: Question, *, in_dialog: bool = False, id: str | None = None) -> None:
+    def __init__(self, question: AnyQuestion, *, in_dialog: bool = False, id: str | None = None) -> None:
         super().__init__(id=id)
         self.question = question
         self._in_dialog = in_dialog

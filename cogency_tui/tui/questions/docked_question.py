@@ -33,11 +33,12 @@ from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Input
 
-from cogency_tui.agent.permissions.gate import Question
+from cogency_tui.agent.permissions.gate import Inquiry
 from cogency_tui.tui.kit.dialogs import Drawing, QuestionBody
 from cogency_tui.tui.kit.footer import Hints
 from cogency_tui.tui.kit.held_letter import HeldLetter
 from cogency_tui.tui.kit.keys import key_name
+from cogency_tui.tui.kit.lines import Line
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.questions.announcement import Announcement
 from cogency_tui.tui.questions.answer_lines import Answers, MoreLine, rows_of
@@ -48,6 +49,7 @@ from cogency_tui.tui.questions.question_lines import (
     REASONING,
     RETURN,
     SMALLEST,
+    AnyQuestion,
     Reply,
     Ways,
     answers_looking,
@@ -60,7 +62,7 @@ from cogency_tui.tui.questions.reason_field import ReasonField
 from cogency_tui.tui.terminal.driver import is_read
 from cogency_tui.tui.theme_styles import ThemeStyles
 
-Asked = TypeVar("Asked", bound=Question)
+Asked = TypeVar("Asked", bound=AnyQuestion)
 
 _SCROLLING = frozenset(f"scroll({lines})" for lines in (-10, -1, 1, 10))
 _SCROLL_LETTERS = frozenset(("j", "k", "space"))
@@ -224,9 +226,13 @@ class DockedQuestion(Vertical, Generic[Asked], can_focus=True):
     def compose(self) -> ComposeResult:
         yield Announcement(self.question, id="question-line")
         yield self._body
-        yield MoreLine(self._body, lambda: title_of(self._question_shown), id="question-more")
+        yield MoreLine(self._body, lambda: self._title, id="question-more")
         yield ReasonField(placeholder="Why not?", id="question-reason")
         yield self._choices
+
+    @property
+    def _title(self) -> str:
+        return title_of(self._question_shown)
 
     def on_mount(self) -> None:
         self.set_class(self._is_loss, "-danger")
@@ -270,7 +276,7 @@ class DockedQuestion(Vertical, Generic[Asked], can_focus=True):
         """Offer the answers that can be given now, or once the question accepts keys."""
         answers = self._choices
         if self._reasoning:
-            answers.offer(REASONING)
+            answers.offer(self._while_writing)
         elif answers.deaf and not (self._is_too_small or self._looked_at):
             answers.offer(self._page(self._wanted))
         else:
@@ -292,6 +298,11 @@ class DockedQuestion(Vertical, Generic[Asked], can_focus=True):
     def _wanted(self) -> Sequence[Reply]:
         """All answers."""
         raise NotImplementedError
+
+    @property
+    def _while_writing(self) -> Sequence[Reply]:
+        """The answers while the user writes."""
+        return REASONING
 
     @property
     def _given_now(self) -> Sequence[Reply]:
@@ -785,7 +796,7 @@ class DockedQuestion(Vertical, Generic[Asked], can_focus=True):
         self._hands.shown(self._question_shown)
 
     @property
-    def _question_shown(self) -> Question:
+    def _question_shown(self) -> AnyQuestion:
         """The asked question, or the waiting one that is shown instead."""
         waiting = self.question.round().waiting
         looks = 0 < self._looked_at <= len(waiting)
@@ -824,9 +835,18 @@ class DockedQuestion(Vertical, Generic[Asked], can_focus=True):
         waiting = len(self.question.round().waiting)
         if (other := self._question_shown) is not self.question:
             ways = Ways(previous=True, next=self._looked_at < waiting)
-            return Drawing(draw_question(other, width, styles, rows=self._rows, ways=ways).lines, range(0))
+            return Drawing(self._draw_other(other, width, styles, ways), range(0))
         self._looked_at = 0
         return self._draw_question(width, styles, Ways(next=waiting > 0))
+
+    def _draw_other(self, other: AnyQuestion, width: int, styles: ThemeStyles, ways: Ways) -> list[Line]:
+        """Draw a question that waits."""
+        if not isinstance(other, Inquiry):
+            return draw_question(other, width, styles, rows=self._rows, ways=ways).lines
+        from cogency_tui.tui.questions.inquiry_lines import Selection, draw_inquiry
+
+        nothing = [Selection()] * len(other.questions)
+        return draw_inquiry(other, nothing, 0, width, styles, ways)[0].lines
 
 
 def _set_height(widget: Widget, lines: int) -> None:

@@ -6,7 +6,7 @@ window the answers have two pages: only a key on the page that is shown counts.
 
 from collections.abc import Callable, Mapping, Sequence
 from time import monotonic
-from typing import ClassVar, cast
+from typing import Any, ClassVar, cast
 
 from textual.actions import parse
 from textual.binding import Binding, BindingType
@@ -17,6 +17,7 @@ from cogency_tui.tui.questions.docked_question import DOCKED_KEYS, DockedQuestio
 from cogency_tui.tui.questions.question_lines import (
     BACK,
     STOP,
+    AnyQuestion,
     Reply,
     Ways,
     answers_to,
@@ -83,7 +84,7 @@ class QuestionPanel(DockedQuestion[Question]):
         question: Question,
         hands: Hands,
         *,
-        after: "DockedQuestion[Question] | None" = None,
+        after: "DockedQuestion[Any] | None" = None,
         away: bool = False,
         clock: Callable[[], float] = monotonic,
     ) -> None:
@@ -93,7 +94,7 @@ class QuestionPanel(DockedQuestion[Question]):
             hands,
             is_loss=bool(question.losses),
             after=after,
-            is_next_edit=after is not None and all(map(_is_plain_edit, (after.question, question))),
+            is_next_edit=after is not None and _is_plain_edit(after.question) and _is_plain_edit(question),
             away=away,
             clock=clock,
         )
@@ -142,6 +143,8 @@ class QuestionPanel(DockedQuestion[Question]):
         self._give(Answer(allow=False, reason=reason.strip()))
 
 
-def _is_plain_edit(question: Question) -> bool:
+def _is_plain_edit(question: AnyQuestion) -> bool:
     """Return whether one answer for all edits of the turn would cover this one as well."""
+    if not isinstance(question, Question):
+        return False
     return bool(question.turn) and not (question.losses or question.updated)

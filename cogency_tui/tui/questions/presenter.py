@@ -1,4 +1,5 @@
-"""Permission questions: docked on the screen that the user has before them, and marked at their call.
+"""Questions, for permission or of the model: docked on the screen that the user has before them, and marked
+at their call.
 
 A question is on whatever full screen is on top. On the main screen it takes the focus, and rows from what it
 is about. On any other, where letters mean something else, it is one line: `? Edit app.py   F6 to answer`, and
@@ -20,9 +21,10 @@ from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.prompt.prompt import Prompt
 
 if TYPE_CHECKING:
-    from cogency_tui.agent.permissions.gate import Answer, Question, Scope
+    from cogency_tui.agent.permissions.gate import Answer, InquiryAnswer, Question, Scope
     from cogency_tui.tui.questions.announcement import Announcement
-    from cogency_tui.tui.questions.panel import QuestionPanel
+    from cogency_tui.tui.questions.docked_question import DockedQuestion, Hands
+    from cogency_tui.tui.questions.question_lines import AnyQuestion
 
 _LINGER = 0.15
 """Seconds for which an answered or withdrawn question stays: mostly the next one follows at once, in the same
@@ -56,7 +58,7 @@ class Questions:
         self._changed = changed
         self._stop = stop
         self._asked: list[Bridge.Asked] = []
-        self._panel: QuestionPanel | None = None
+        self._panel: DockedQuestion[Any] | None = None
         self._line: Announcement | None = None
         """The question in a dialog."""
         self._origin: Widget | None = None
@@ -147,7 +149,7 @@ class Questions:
 
     def _replace(self, top: Screen[Any], asked: Bridge.Asked | None) -> None:
         """Mount the question on `top` in place of the one before."""
-        from cogency_tui.tui.questions.panel import Hands, QuestionPanel
+        from cogency_tui.tui.questions.docked_question import Hands
 
         old, self._panel = self._panel, None
         with app_of(self._screen).batch_update():
@@ -164,7 +166,7 @@ class Questions:
                     self._show_call,
                 )
                 after, away = old if old is not None and old.is_given else None, top is not self._screen
-                self._panel = panel = QuestionPanel(asked.question, hands, after=after, away=away)
+                self._panel = panel = _panel_of(asked.question, hands, after, away=away)
                 self._mount(panel, top, after=old)
                 self._show_call(asked.question)
             if old is not None:
@@ -172,7 +174,9 @@ class Questions:
                 old.display = False
                 old.screen.call_after_refresh(old.remove)
 
-    def _mount(self, panel: "QuestionPanel", top: Screen[Any], *, after: "QuestionPanel | None") -> None:
+    def _mount(
+        self, panel: "DockedQuestion[Any]", top: Screen[Any], *, after: "DockedQuestion[Any] | None"
+    ) -> None:
         """Mount a question; it has the focus on the main screen, and where the user has just answered one."""
         top.mount(panel, before=top.query(_ABOVE).first())
         if top is self._screen:
@@ -189,14 +193,16 @@ class Questions:
         ):
             self._origin = focused
 
-    def _give_focus_back(self, panel: "QuestionPanel") -> None:
+    def _give_focus_back(self, panel: "DockedQuestion[Any]") -> None:
         if panel.has_focus_within:
             origin = self._origin if panel.screen is self._screen else panel.origin
             panel.screen.set_focus(origin if origin and origin.is_attached else None)
 
-    def _answer(self, asked: Bridge.Asked, answer: "Answer") -> None:
+    def _answer(self, asked: Bridge.Asked, answer: "Answer | InquiryAnswer") -> None:
         """Pass the answer to the waiting agent, and name what it allows from now on."""
-        if answer.allow:
+        from cogency_tui.agent.permissions.gate import Answer, Question
+
+        if isinstance(answer, Answer) and answer.allow and isinstance(asked.question, Question):
             self._confirm(asked.question, answer.scope)
         if not asked.answer.done():
             asked.answer.set_result(answer)
@@ -231,7 +237,7 @@ class Questions:
             self._display.select_call(calls[-1])
         self._changed()
 
-    def _show_call(self, question: "Question") -> None:
+    def _show_call(self, question: "AnyQuestion") -> None:
         """Select the call of a question in the tool calls pane."""
         if found := self._display.transcript.call_with(question.call_id):
             self._display.select_call(found[0])
@@ -252,3 +258,18 @@ class Questions:
         """Take input for the prompt; on other screens there is none."""
         if self._screen.is_active:
             self._typed(event)
+
+
+def _panel_of(
+    question: "AnyQuestion", hands: "Hands", after: "DockedQuestion[Any] | None", *, away: bool
+) -> "DockedQuestion[Any]":
+    """The panel for a kind of question."""
+    from cogency_tui.agent.permissions.gate import Inquiry
+
+    if isinstance(question, Inquiry):
+        from cogency_tui.tui.questions.inquiry_panel import InquiryPanel
+
+        return InquiryPanel(question, hands, after=after, away=away)
+    from cogency_tui.tui.questions.panel import QuestionPanel
+
+    return QuestionPanel(question, hands, after=after, away=away)

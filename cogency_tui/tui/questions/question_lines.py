@@ -4,14 +4,14 @@ hidden characters.
 
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import msgspec
 from rich.segment import Segment
 from rich.style import Style
 from textual.geometry import Size
 
-from cogency_tui.agent.permissions.gate import Question, Scope
+from cogency_tui.agent.permissions.gate import Inquiry, Question, Scope
 from cogency_tui.safe_text import fold_blanks, one_line, reveal
 from cogency_tui.tui.kit.dialogs import Drawing
 from cogency_tui.tui.kit.diff import draw_diff
@@ -19,6 +19,8 @@ from cogency_tui.tui.kit.keys import key_name
 from cogency_tui.tui.kit.lines import BLANK, Line, cells, width_of, wrap
 from cogency_tui.tui.kit.number_format import counted
 from cogency_tui.tui.theme_styles import ThemeStyles
+
+AnyQuestion: TypeAlias = Question | Inquiry
 
 _TALL, _END = 16, 3
 """Lines of a text that are shown unchanged; of a longer one, at most its first and as many of its last."""
@@ -132,9 +134,22 @@ def draw_change(diff: str, width: int, styles: ThemeStyles) -> list[Line]:
 
 def _draw_head(question: Question, width: int, styles: ThemeStyles, ways: Ways) -> list[Line]:
     """Draw what would be done, with the counts of a change, and the place among the questions."""
-    danger = bool(question.losses)
-    mark = Segment("! " if danger else "? ", styles("bad" if danger else "edit", attributes="bold"))
     what, counts = _what(question)
+    return draw_head(what, counts, question, width, styles, ways, danger=bool(question.losses))
+
+
+def draw_head(
+    what: str,
+    counts: str,
+    question: AnyQuestion,
+    width: int,
+    styles: ThemeStyles,
+    ways: Ways,
+    *,
+    danger: bool = False,
+) -> list[Line]:
+    """Draw what a question is about, and its place among the questions."""
+    mark = Segment("! " if danger else "? ", styles("bad" if danger else "edit", attributes="bold"))
     head = [mark, Segment(what, styles("text", attributes="bold"))]
     if counts:
         head.append(Segment(f"  {counts}", styles("dim")))
@@ -146,7 +161,7 @@ def _draw_head(question: Question, width: int, styles: ThemeStyles, ways: Ways) 
     return [*lines, last, *map(Line, places[-1:])]
 
 
-def _draw_places(question: Question, styles: ThemeStyles, ways: Ways) -> list[list[Segment]]:
+def _draw_places(question: AnyQuestion, styles: ThemeStyles, ways: Ways) -> list[list[Segment]]:
     """Draw the place among the questions, with the keys that show the others: from long to short."""
     asked = question.round()
     if not asked.place:
@@ -192,14 +207,17 @@ def _what(question: Question) -> tuple[str, str]:
     return summary, counted(*question.counts) if question.counts else ""
 
 
-def title_of(question: Question) -> str:
+def title_of(question: AnyQuestion) -> str:
     """What would be done, with the counts of a change and the place among the questions, in one line."""
-    parts = [*_what(question), question.round().place]
+    what = (reveal(question.summary),) if isinstance(question, Inquiry) else _what(question)
+    parts = [*what, question.round().place]
     return one_line(" · ".join(filter(None, parts)))
 
 
-def one_line_of(question: Question) -> str:
+def one_line_of(question: AnyQuestion) -> str:
     """What would be done, in one line: of a command as much as there is room for."""
+    if isinstance(question, Inquiry):
+        return one_line(reveal(question.summary))
     detail = "" if _is_named_by_head(question) else question.detail
     return one_line(reveal(f"{_what(question)[0]} {detail}").strip())
 
@@ -333,7 +351,7 @@ _PREVIOUS = Reply("left_square_bracket", "Previous question", "look(-1)", ("Prev
 _NEXT = Reply("right_square_bracket", "Next question", "look(1)", ("Next", "Next"))
 
 
-def answers_looking(question: Question, place: int) -> list[Reply]:
+def answers_looking(question: AnyQuestion, place: int) -> list[Reply]:
     """The answers while the waiting question at `place`, from 1, is shown: it cannot be answered before
     `question`."""
     number, _total, waiting, _unasked = question.round()

@@ -121,8 +121,8 @@ def _side(branch: Branch, other: Branch, width: int, styles: ThemeStyles, name: 
     title = one_line(branch.conversation.title[:300]) or UNTITLED
     head = [Segment(name or title, styles("text", attributes="bold"))]
     head += [Segment(f"  {one_line(branch.model)}", styles("dim"))] if name else []
-    took = _difference(f"{tokens(branch.tokens)} tokens", branch.tokens, other.tokens, styles)
-    took += [Segment(f" · {dollars(branch.cost)}", styles("text"))] if branch.cost else []
+    cost = f" · {dollars(branch.cost)}" if branch.cost else ""
+    took = _difference(f"{tokens(branch.tokens)} tokens{cost}", branch.tokens, other.tokens, styles)
     top = wrap(head, width) + wrap(took, width)
     if not name:
         return [

@@ -10,6 +10,7 @@ from rich.segment import Segment
 from cogency_tui.agent.edits.reverse import Obstacle
 from cogency_tui.agent.review.conflicts import Choice, Text
 from cogency_tui.agent.review.model import ChangedFile, Comment, Fate, Hunk, HunkState, Overview
+from cogency_tui.protocol.events import Diagnostic
 from cogency_tui.safe_text import one_line, reveal
 from cogency_tui.tui.kit.bar import Bar, Part, end_to_end
 from cogency_tui.tui.kit.heading import ScreenHeading
@@ -35,6 +36,9 @@ _HOOKS = 24
 
 _SHOWN = 60
 """Lines of one side of a conflict that are shown."""
+
+_MOST_PROBLEMS = 8
+"""Problems of a hunk that are shown."""
 
 _WHY = {
     "binary": "Binary file not shown.",
@@ -86,6 +90,26 @@ def draw_comments(comments: Sequence[Comment], width: int, styles: ThemeStyles) 
         bar = Segment(" ¶ ", styles("accent"))
         first, *more = wrap(segments, max(8, width - 4))
         lines += [first.indented(bar), *(line.indented(Segment("   ", styles())) for line in more)]
+    return lines
+
+
+def draw_problems(problems: Sequence[Diagnostic], width: int, styles: ThemeStyles) -> list[Line]:
+    """Draw the problems that language servers reported with a hunk."""
+    lines: list[Line] = []
+    for one in problems[:_MOST_PROBLEMS]:
+        role = "bad" if one["severity"] == "error" else "edit"
+        place = f"{one['path']}:{one['line']}  "
+        rule = f"  {one['rule']}" if "rule" in one else ""
+        segments = [
+            Segment(reveal(place), styles("dim")),
+            Segment(reveal(one["message"]), styles("text")),
+            Segment(reveal(rule), styles("dim")),
+        ]
+        mark = Segment(" ✗ " if one["severity"] == "error" else " ! ", styles(role))
+        first, *more = wrap(segments, max(8, width - 4))
+        lines += [first.indented(mark), *(line.indented(Segment("   ", styles())) for line in more)]
+    if (left := len(problems) - _MOST_PROBLEMS) > 0:
+        lines.append(Line([Segment(f"   … {plural(left, 'more problem')}", styles("dim"))]))
     return lines
 
 

@@ -19,6 +19,7 @@ from cogency_tui.tui.review.diff_annotations import (
     draw_fold,
     draw_head,
     draw_notes,
+    draw_problems,
 )
 from cogency_tui.tui.review.open_file import WHOLE_FILE, OpenFile, unchanged_rows
 from cogency_tui.tui.review.rewrites import Part, draw_rewrite
@@ -161,6 +162,8 @@ class Layout:
             yield self._lines(
                 "rows", index, hunk.outline.old, lambda: rows, gone=hunk.state in ("reverted", "gone")
             )
+        problems = draw_problems(hunk.problems, self._pen.width, self._pen.theme_styles)
+        yield Texts(("problems", hunk.id), index, problems, hunk.outline.new[1])
         yield from self._conflict(hunk.id, index)
         yield from self._free_lines(hunk.id, index)
 

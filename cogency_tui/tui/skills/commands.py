@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from textual.screen import Screen
 
 from cogency_tui.tui.bridge import Bridge
+from cogency_tui.tui.commands import COMMANDS
 from cogency_tui.tui.commands_base import FeatureCommands, Handler
 from cogency_tui.tui.kit.typed_app import app_of
 
@@ -31,10 +32,20 @@ class SkillCommands(FeatureCommands):
         await asyncio.to_thread(settings.refresh)
         app_of(self._screen).push_screen(SkillsScreen(settings.skills), self._carry_out)
 
+    def _start_of(self, name: str) -> str:
+        """The beginning of a message that starts a skill: its command, unless another has the name."""
+        from cogency_tui.agent.project.skills import request_for
+
+        command = self._bridge.agent.project_settings.now.commands.get(name)
+        taken = command is None or command.text != request_for(name)
+        if taken or any(name in each.names for each in COMMANDS):
+            return f"{request_for(name)} "
+        return f"/{name} "
+
     async def _carry_out(self, action: "SkillAction | None") -> None:
         if action is None:
             return
         if action.kind == "use":
-            self._suggest(f"/{action.name} ")
+            self._suggest(self._start_of(action.name))
         else:
             await self._screen.run_action("command('trust', '')")

@@ -9,7 +9,7 @@ from rich.segment import Segment
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
-from cogency_tui.agent.project.skills import ListedSkill, SkillState, has_command
+from cogency_tui.agent.project.skills import ListedSkill, SkillState
 from cogency_tui.errors import CogencyError
 from cogency_tui.safe_text import clean, one_line, reveal
 from cogency_tui.tui.kit.dialogs import (
@@ -53,6 +53,11 @@ _NONE = (
 )
 
 
+def can_start(listed: ListedSkill) -> bool:
+    """Return whether the user can start a skill."""
+    return listed.state is SkillState.ACTIVE and listed.skill is not None and listed.skill.file.invocable
+
+
 class SkillAction(NamedTuple):
     """The answer of the dialog: a skill to start, or to review what the project brings."""
 
@@ -82,7 +87,7 @@ def draw_skill(skill: ListedSkill, width: int, styles: ThemeStyles, on: str) -> 
 def draw_skill_note(listed: ListedSkill | None, width: int, styles: ThemeStyles) -> list[Line]:
     """Draw its state with the reason, its description, its place, and what is special about it."""
     if listed is None:
-        return wrap([Segment(_NONE, styles("dim"))], width)
+        return []
     _mark, role = _MARKS[listed.state]
     problem = f": {reveal(listed.problem)}" if listed.problem else ""
     role = "text" if listed.state is SkillState.ACTIVE else role
@@ -125,19 +130,22 @@ class SkillsScreen(ListDialog[SkillAction, ListedSkill]):
         self._skills = sorted(skills, key=lambda skill: skill.state is not SkillState.ACTIVE)
 
     def on_mount(self) -> None:
+        self.rows.notice = _NONE
         self.rows.update_rows(self._skills)
+        if self.note is not None:
+            self.note.display = bool(self._skills)
         used = sum(skill.state is SkillState.ACTIVE for skill in self._skills)
         self.heading.state(f"{used} in use" if self._skills else "none")
         self.show_selected()
 
     def note_lines(self, height: int) -> int:
         """A third of the screen, for the description of a skill."""
-        return max(super().note_lines(height), min(height // 3, 9))
+        return max(super().note_lines(height), min(height // 3, 8))
 
     def choices(self) -> list[Choice]:
         skill = self.rows.row
         found: list[Choice] = []
-        if skill is not None and has_command(skill):
+        if skill is not None and can_start(skill):
             found.append(("enter", "use", "choose"))
         elif skill is not None and skill.state in (SkillState.UNTRUSTED, SkillState.CHANGED):
             found.append(("enter", "review trust", "choose"))
@@ -147,7 +155,7 @@ class SkillsScreen(ListDialog[SkillAction, ListedSkill]):
 
     def action_choose(self) -> None:
         skill = self.rows.row
-        if skill is not None and has_command(skill):
+        if skill is not None and can_start(skill):
             self.dismiss(SkillAction("use", skill.name))
         elif skill is not None and skill.state in (SkillState.UNTRUSTED, SkillState.CHANGED):
             self.dismiss(SkillAction("trust", skill.name))

@@ -20,7 +20,8 @@ class HeaderContents(msgspec.Struct, frozen=True):
     """The contents of the header. The project has `count` conversations, None if unknown; of the `opened`
     ones of this program, this is the one with this `number`, as the switcher lists them. `origin` is the
     title of the conversation that this one was forked from; None if it is no fork. One that `is_elsewhere` is
-    open in another program, too, and nothing can be sent here."""
+    open in another program, too, and nothing can be sent here. `worktree` is the name of the git worktree
+    that it works in."""
 
     path: str = ""
     branch: str = ""
@@ -31,6 +32,7 @@ class HeaderContents(msgspec.Struct, frozen=True):
     opened: int = 1
     origin: str | None = None
     is_elsewhere: bool = False
+    worktree: str = ""
 
 
 _ELSEWHERE = "open in another program"
@@ -44,9 +46,10 @@ def read_branch(project: Path) -> str:
     return branch_of(project) or head_of(project)[:8]
 
 
-def place_of(project: Path) -> HeaderContents:
-    """The facts that the header can show without waiting."""
-    return HeaderContents(path=short_path(project), branch=read_branch(project))
+def place_of(project: Path, main: Path) -> HeaderContents:
+    """The facts that the header can show without waiting; `project` may be a worktree of `main`."""
+    worktree = project.name if project != main else ""
+    return HeaderContents(path=short_path(main), branch=read_branch(project), worktree=worktree)
 
 
 class Header(ScreenHeading):
@@ -115,10 +118,12 @@ class Header(ScreenHeading):
 
     def _branch(self) -> Part:
         place, styles = self.place, self.theme_styles
-        branch = one_line(place.branch)
-        segments = [Segment(fit(branch, 24), styles("branch", "background"))]
+        branch, worktree = one_line(place.branch), one_line(place.worktree)
+        shown = f"⎇ {worktree}" if worktree else branch
+        segments = [Segment(fit(shown, 24), styles("branch", "background"))]
         segments += [Segment("*", styles("edit", "background"))] if place.dirty else []
-        return Part(segments, f"Branch {branch}{', with uncommitted changes' if place.dirty else ''}")
+        where = f"Worktree {worktree}, branch {branch}" if worktree else f"Branch {branch}"
+        return Part(segments, f"{where}{', with uncommitted changes' if place.dirty else ''}")
 
     def _counted(self, count: int) -> Part:
         return Part(

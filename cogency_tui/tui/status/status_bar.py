@@ -323,12 +323,13 @@ def _vim_status(vim: "VimStatus | None", styles: ThemeStyles) -> list[Part]:
 def _until(status: Status, styles: ThemeStyles) -> list[Part]:
     if not status.until:
         return []
-    segments = [
-        Segment(f"until {fit(status.until, _COMMAND)}", styles("running", "background")),
-        Segment(f" · {status.until_progress}", styles("dim", "background")),
-    ]
+    command = Segment(f"until {fit(status.until, _COMMAND)}", styles("running", "background"))
+    progress = Segment(status.until_progress, styles("dim", "background"))
     tooltip = f"Works until `{status.until}` succeeds. Click for how to stop"
-    return [Part(segments, tooltip, "command('until')")]
+    return [
+        Part([command], tooltip, "command('until')"),
+        Part([progress], tooltip, "command('until')", " · "),
+    ]
 
 
 def _context(status: Status, styles: ThemeStyles) -> list[Part]:

@@ -18,6 +18,9 @@ Condition: TypeAlias = Literal["waiting", "working", "failed", "done", "idle"]
 _SHORTEST = 20
 """Cells of the title, below which the figures give way."""
 
+_SHORTEST_TITLE = 12
+"""Cells of the title, below which the name of the worktree gives way."""
+
 CONDITIONS: dict[Condition, tuple[str, str]] = {
     "waiting": ("? waiting for you", "edit"),
     "working": ("⠋ working", "running"),
@@ -33,7 +36,7 @@ class OpenConversation(msgspec.Struct, frozen=True):
     not seen the end of its work; `seconds` is how long it has been working, `retry` the seconds until it
     repeats a request (0 if it does not), `at` the Unix time of its last event (0 if it has none), `message`
     the user's last message, `question` what it asks, `unsaved` what the user has typed in boxes that are
-    open."""
+    open, `worktree` the name of the git worktree that it is in."""
 
     key: str
     title: str
@@ -48,6 +51,7 @@ class OpenConversation(msgspec.Struct, frozen=True):
     total: Measure = {}
     at: float = 0.0
     unsaved: Sequence[str] = ()
+    worktree: str = ""
 
     @property
     def is_running(self) -> bool:
@@ -110,7 +114,9 @@ def draw_row(
     while figures and room - sum(map(cells, figures)) < _SHORTEST:
         figures.pop(0)
     right = "".join(figures)
-    title = fit(row.name, room - cells(right))
+    place = f" ⎇ {one_line(row.worktree)}" if row.worktree else ""
+    place = fit(place, max(0, room - cells(right) - _SHORTEST_TITLE))
+    title = fit(row.name, room - cells(right) - cells(place))
     state, role = describe_state(row), CONDITIONS[row.condition][1]
     words = state.partition(" ")[2] or state
     strong = "" if row.condition == "idle" or (row.condition == "failed" and not row.is_unread) else "bold"
@@ -119,7 +125,8 @@ def draw_row(
             Segment(f"{row.number:{columns.number}} ", styles("dim", on)),
             Segment("● " if row.current else "  ", styles("accent", on)),
             Segment(title, styles("text", on, "bold" if row.current else "")),
-            Segment(" " * max(0, room - cells(title) - cells(right) + 2), styles("text", on)),
+            Segment(place, styles("branch", on)),
+            Segment(" " * max(0, room - cells(title + place) - cells(right) + 2), styles("text", on)),
             Segment(state[: -len(words)], styles(role, on)),
             Segment(words, styles(role, on, strong)),
             Segment(" " * (columns.state - cells(state)) + right, styles("dim", on)),

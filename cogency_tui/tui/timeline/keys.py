@@ -19,8 +19,8 @@ def _key(
 TIMELINE_KEYS: list[BindingType] = [
     _key("f", "fork", "Fork", "fork", "Fork the conversation here"),
     _key("r", "restore", "Restore", "restore", "Restore files to this point, with a preview"),
-    _key("a", "again", "Run again", "again", "Run this turn again with another model, and compare"),
     _key("enter,o", "open", "Open", "open", "Show this point in the conversation"),
+    _key("a", "again", "Rerun", "again", "Run this turn again with another model, and compare"),
     _key(
         "shift+left,left_square_bracket",
         "turn(-1)",
@@ -44,7 +44,7 @@ TIMELINE_KEYS: list[BindingType] = [
 
 _DETAILS = ("detail('event')", "detail('messages')", "detail('files')", "detail('costs')")
 
-TIMELINE_HINTS = ("fork", "restore", "again", "open", "switch", *_DETAILS, "turn(1)", "step_back", "help")
+TIMELINE_HINTS = ("fork", "restore", "open", "again", "switch", *_DETAILS, "turn(1)", "step_back", "help")
 """The actions whose keys the footer shows, the most useful first."""
 
 TRAVELING_KEYS: list[BindingType] = [

@@ -210,6 +210,7 @@ class CallLayout:
         hidden = {"command", "cmd", *(("old", "new") if self._diff or replaced else ())}
         hidden |= {"content"} if self._diff else set()
         hidden |= {"steps"} if self.call.plan is not None else set()
+        hidden |= {"questions"} if self.call.answers else set()
         shown = [key for key in args if key not in hidden]
         column = min(_WIDEST_KEY, max((cells(one_line(key)) for key in shown), default=0)) + 2
         for key in shown:
@@ -267,6 +268,10 @@ class CallLayout:
     def _outcome(self) -> list[LayoutBlock]:
         call, width, styles = self.call, self.width, self.theme_styles
         blocks: list[LayoutBlock] = [self._plan_block(call.plan)] if call.plan else []
+        if call.answers:
+            from cogency_tui.tui.transcript.answer_lines import draw_answered
+
+            return [Fixed(draw_answered(call.answers, width, styles))]
         if call.steps():
             blocks += [_StepLines(call, width, styles), Fixed([BLANK] if call.settled else [])]
         if self._diff:
@@ -276,6 +281,12 @@ class CallLayout:
         elif self._result is not None and (call.settled or not call.steps()):
             blocks += self._output(self._result)
         chips = [Line([Segment(fit(chip, width), styles("accent"))]) for chip in image_chips(call.images)]
+        if call.diagnostics is not None:
+            # The module of the cards is loaded before.
+            from cogency_tui.tui.transcript.call_lines import draw_problems
+
+            problems = draw_problems(call.diagnostics, width, styles, len(call.diagnostics["added"]))
+            blocks += [*([Fixed([BLANK])] if blocks else []), Fixed(problems)]
         return [*blocks, Fixed(chips)] if chips else blocks
 
     def _plan_block(self, plan: Sequence[PlannedStep]) -> LayoutBlock:
@@ -379,7 +390,8 @@ def _above(lines: int, styles: ThemeStyles) -> Line:
 
 
 def _word(call: CallUnit) -> str:
-    return "waiting for approval" if call.state == "waiting" else call.word
+    waiting = "waiting for your answer" if call.name == "ask" else "waiting for approval"
+    return waiting if call.state == "waiting" else call.word
 
 
 def _stage(call: CallUnit) -> tuple[object, ...]:

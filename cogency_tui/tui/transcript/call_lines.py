@@ -14,7 +14,15 @@ from rich.segment import Segment
 from rich.style import Style
 
 from cogency_tui.agent.user_command import NAME
-from cogency_tui.protocol.events import DECLINED, Author, ChangedBy, HookRun
+from cogency_tui.protocol.events import (
+    DECLINED,
+    Author,
+    ChangedBy,
+    Diagnostic,
+    DiagnosticsChange,
+    HookRun,
+    summarize_diagnostics,
+)
 from cogency_tui.protocol.transcript import NO_OUTPUT
 from cogency_tui.safe_text import one_line, reveal
 from cogency_tui.tui.kit.lines import Line, cells, fit, fit_path, fit_words, width_of, wrap
@@ -71,10 +79,12 @@ _OBVIOUS = OPEN | frozenset[State](("done", "interrupted", "not run"))
 
 def draw_call(call: CallUnit, pen: Pen, *, expanded: bool = False) -> list[Line]:
     """Draw the card of a call: one line, or one for each changed file. Unless it is `expanded`, the reason
-    of a failure, that of a refusal for which the line has no room, the end of running output, and the hooks
-    that did something follow."""
-    hooks = [] if expanded else [_hook_row(run, pen) for run in call.notable_hooks]
-    return [*_card(call, pen, expanded=expanded), *hooks]
+    of a failure, that of a refusal for which the line has no room, the end of running output, the hooks that
+    did something and the problems that language servers report follow."""
+    below = (
+        [] if expanded else [*(_hook_row(run, pen) for run in call.notable_hooks), *_problem_lines(call, pen)]
+    )
+    return [*_card(call, pen, expanded=expanded), *below]
 
 
 def _card(call: CallUnit, pen: Pen, *, expanded: bool) -> list[Line]:
@@ -82,6 +92,8 @@ def _card(call: CallUnit, pen: Pen, *, expanded: bool) -> list[Line]:
     if changes:
         return [*(_change_row(call, change, pen) for change in changes), *_changes_by_others(call, pen)]
     row, images = _card_row(call, pen), [] if expanded else _image_lines(call, pen)
+    if call.answers and not expanded:
+        return [row, *_answer_lines(call, row, pen)]
     if call.mode and call.word not in row.text and not expanded:
         return [row, _below(Segment(call.word, pen.styles("dim")), pen)]
     return [row, *([] if expanded else _excerpt(call, pen)), *images, *_changes_by_others(call, pen)]
@@ -186,6 +198,8 @@ def _fact(call: CallUnit) -> str:
     """What a call came to: its outcome, or how its command ended; its time is in a column."""
     if _is_failed_command(call):
         return one_line(call.outcome.partition(" after ")[0])
+    if len(call.answers) > 1:
+        return ""
     return one_line(call.outcome) if call.state == "done" else ""
 
 
@@ -246,6 +260,42 @@ def _reason(call: CallUnit, pen: Pen) -> list[Line]:
         last = fit(f"{lines[TAIL - 1].text} {lines[TAIL].text}", pen.width - 2)
         lines = [*lines[: TAIL - 1], Line([Segment(last, text.style)], lines[TAIL - 1].joint)]
     return [line.indented(Segment("  ", pen.styles())) for line in lines]
+
+
+def _answer_lines(call: CallUnit, row: Line, pen: Pen) -> list[Line]:
+    """Draw the user's answers, unless the row of the call says all."""
+    if len(call.answers) == 1 and one_line(call.outcome) in row.text and call.subject.text in row.text:
+        return []
+    from cogency_tui.tui.transcript.answer_lines import draw_answered
+
+    lines = draw_answered(call.answers, max(8, pen.width - 2), pen.styles)
+    return [line.indented(Segment("  ", pen.styles())) for line in lines]
+
+
+def draw_problems(change: DiagnosticsChange, width: int, styles: ThemeStyles, most: int) -> list[Line]:
+    """Draw what language servers report with a result: the counts, then at most so many problems."""
+    severities = {one["severity"] for one in change["added"]}
+    role = "bad" if "error" in severities else "edit" if severities else "good"
+    lines = [Line([Segment(fit(summarize_diagnostics(change), width), styles(role))])]
+    for one in change["added"][:most]:
+        text = one_line(f"{_problem_place(one)}  {one['message']}")
+        lines.append(Line([Segment(fit(text, width), styles("dim"))]))
+    if (more := len(change["added"]) - most + change.get("more", 0)) > 0:
+        lines.append(Line([Segment(fit(f"… {plural(more, 'more problem')}", width), styles("dim"))]))
+    return lines
+
+
+def _problem_place(one: Diagnostic) -> str:
+    return f"{reveal(one['path'])}:{one['line']}"
+
+
+def _problem_lines(call: CallUnit, pen: Pen) -> list[Line]:
+    """Draw the problems that an edit added and fixed, below its card."""
+    if call.diagnostics is None:
+        return []
+    indent = Segment("  ", pen.styles())
+    drawn = draw_problems(call.diagnostics, pen.width - 2, pen.styles, TAIL)
+    return [line.indented(indent) for line in drawn]
 
 
 def _hook_row(run: HookRun, pen: Pen) -> Line:
@@ -353,20 +403,19 @@ def command_row(
     *,
     frame: int,
     on: str = "surface",
-    remark: str = "",
+    word: str = "",
 ) -> Line:
-    """Draw a background command with its running time in `seconds`, and a `remark` on it."""
+    """Draw a background command with its running time in `seconds`, and a `word` in place of its state."""
     head = [
         Segment(f"{_glyph(state, frame)} ", styles(ROLES[state], on)),
         Segment("$ ", styles("edit", on)),
     ]
     style = styles(ROLES[state] if state == "running" else "dim", on)
     time = whole_seconds(seconds) if state == "running" else duration(seconds)
-    word = "" if state == "done" else state
+    word = word or ("" if state == "done" else state)
     right = _Columns(Segment(word, style), Segment(time.rjust(TIME_COLUMN), style))
     subject = Subject(one_line(command), is_path=False)
-    fact = Segment(one_line(remark), styles("dim", on))
-    return _row(head, subject, styles("text", on), right, width, styles("text", on), fact)
+    return _row(head, subject, styles("text", on), right, width, styles("text", on))
 
 
 def heading_row(text: str, width: int, styles: ThemeStyles) -> Line:

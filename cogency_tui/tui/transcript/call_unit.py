@@ -6,14 +6,16 @@ from the store. Its texts are foreign: output is cleaned as it arrives, the rest
 
 import json
 import posixpath
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 import msgspec
 
 from cogency_tui.protocol.events import (
+    AnsweredQuestion,
     CallEvent,
     ChangedBy,
+    DiagnosticsChange,
     HookRun,
     Image,
     PlannedStep,
@@ -140,11 +142,13 @@ class CallUnit(msgspec.Struct):
     `outcome` is for the user, `sent` the text that the model was sent in its place, if that says more. `mode`
     is the permission mode that refused the call. Files in the directory `root` are shown relative to it.
     `asked` is when its question appeared, `decision` the user's about its changes in the review. Of an
-    `orphaned` call the program ended before it was complete. `plan` is the model's plan from its result on.
+    `orphaned` call the program ended before it was complete. `plan` is the model's plan from its result on,
+    `answers` are the user's to its questions.
 
-    `hooks` are the hooks that ran for it, `changed_by` the changes by others that were in its files, unknown
-    to the model. `output` is its output so far, until a result replaces it, with its `images`. From then on
-    the texts in `arguments` and `content` are packed: `args` and `result` unpack them.
+    `hooks` are the hooks that ran for it, `diagnostics` the problems that language servers report with its
+    result, `changed_by` the changes by others that were in its files, unknown to the model. `output` is its
+    output so far, until a result replaces it, with its `images`. From then on the texts in `arguments` and
+    `content` are packed: `args` and `result` unpack them.
     """
 
     id: str
@@ -167,6 +171,8 @@ class CallUnit(msgspec.Struct):
     hooks: Sequence[HookRun] = ()
     changed_by: Sequence[ChangedBy] = ()
     plan: Sequence[PlannedStep] | None = None
+    answers: Sequence[AnsweredQuestion] = ()
+    diagnostics: DiagnosticsChange | None = None
     _steps: list[CallStep] = msgspec.field(default_factory=list[CallStep])
     _pieces: dict[str, list[str]] = msgspec.field(default_factory=dict[str, list[str]])
     _changes: list[FileChange] | None = None
@@ -250,6 +256,8 @@ class CallUnit(msgspec.Struct):
         self.hooks = payload.get("hooks", ())
         self.changed_by = payload.get("changed_by", ())
         self.plan = payload.get("plan")
+        self.answers = payload.get("answers", ())
+        self.diagnostics = payload.get("diagnostics")
         self.arguments = packed_texts(self.args)
         self._pieces.clear()
         self.state = "not run" if payload.get("not_run") else payload["state"]
@@ -354,7 +362,8 @@ class CallUnit(msgspec.Struct):
         """The way in which calls like this one are counted together: only calls that just read text are."""
         from cogency_tui.tools.registry import tally_of
 
-        return None if self.images or self.notable_hooks else tally_of(self.name)
+        is_notable = self.images or self.notable_hooks or self.diagnostics
+        return None if is_notable else tally_of(self.name)
 
     @property
     def notable_hooks(self) -> Sequence[HookRun]:
@@ -372,7 +381,8 @@ class CallUnit(msgspec.Struct):
     @property
     def may_change(self) -> bool:
         """True if its result reports changes of files."""
-        return self.state == "done" and self.name in _CHANGING
+        renames = self.name == "symbol" and self.arguments.get("action") == "rename"
+        return self.state == "done" and (renames or self.name in _CHANGING)
 
     def changes(self) -> list[FileChange]:
         """The files that this call has changed, with the counts from its result."""
@@ -417,6 +427,14 @@ class CallUnit(msgspec.Struct):
                     content = fields[key]
                     break
         return content if isinstance(content, str) else json.dumps(content, ensure_ascii=False, indent=2)
+
+
+def questions_in(args: Mapping[str, Any]) -> list[str]:
+    """The questions in the arguments of a call that asks the user, as far as they can be read."""
+    given: Any = args.get("questions")
+    found = cast("list[Any]", given) if isinstance(given, list) else [args]
+    texts = (cast("dict[str, Any]", each).get("question") for each in found if isinstance(each, dict))
+    return [text for text in texts if isinstance(text, str)]
 
 
 def summarize_call(event: CallEvent, root: str) -> str:
@@ -469,9 +487,15 @@ def _subject_of(name: str, args: dict[str, Any], root: str) -> Subject:
         path = _relative(str(args.get("path") or "."), root)
         where = f" in {path}" if path != "." else ""
         return Subject(one_line(f"“{args['content']}”{where}"), is_path=False)
+    if name == "skill":
+        parts = [args[key] for key in ("name", "file") if isinstance(args.get(key), str) and args[key]]
+        return Subject(one_line("/".join(parts)), is_path=len(parts) > 1)
     for key in _PATH_ARGUMENTS:
         if isinstance(args.get(key), str) and args[key]:
             return Subject(one_line(_relative(args[key], root)), is_path=True)
+    if name == "ask" and (questions := questions_in(args)):
+        many = f"{len(questions)} questions" if len(questions) > 1 else ""
+        return Subject(many or one_line(questions[0][:400]), is_path=False)
     for key in ("query", "url", "action"):
         if isinstance(args.get(key), str):
             return Subject(one_line(args[key]), is_path=False)

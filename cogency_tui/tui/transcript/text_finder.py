@@ -139,7 +139,7 @@ def count_in_markdown(text: str, query: str) -> int:
 
 
 def _count_in_call(call: CallUnit, query: str) -> int:
-    if call.plan is not None:
+    if call.plan is not None or call.answers:
         return describe_call(call).casefold().count(query)
     arguments = [str(value) for value in call.args.values()]
     parts = [call.name, *arguments, call.outcome, outcome_of(call), *image_chips(call.images)]

@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from cogency_tui.protocol.events import AnsweredQuestion
 from cogency_tui.protocol.plan import plan_as_text, progress_of
 from cogency_tui.safe_text import reveal
 from cogency_tui.tui.transcript.call_unit import CallUnit
@@ -46,6 +47,8 @@ def describe_call(call: CallUnit) -> str:
     """The tool and its arguments; a command as it was run."""
     if call.plan is not None:
         return f"plan {progress_of(call.plan)}\n{plan_as_text(call.plan)}"
+    if call.answers:
+        return "\n".join(["ask", *(answered_as_text(each) for each in call.answers)])
     args = call.args
     command = args.get("command") or args.get("cmd")
     head = f"$ {reveal(command)}" if isinstance(command, str) else call.name
@@ -53,9 +56,14 @@ def describe_call(call: CallUnit) -> str:
     return "\n".join([head, *rest])
 
 
+def answered_as_text(answered: AnsweredQuestion) -> str:
+    """A question, and the answers to it."""
+    return "\n".join([answered["question"], *(f"→ {answer}" for answer in answered["answers"])])
+
+
 def outcome_of(call: CallUnit) -> str:
     """The result of a call: its diff or its output; else its outcome."""
-    if call.plan is not None:
+    if call.plan is not None or call.answers:
         return ""
     return (call.diff() or call.body() or call.outcome).rstrip("\n")
 

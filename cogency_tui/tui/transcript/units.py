@@ -473,7 +473,7 @@ class Transcript:
                 self._end_turn(touched, interrupted=not is_steered and self._awaits_answer())
                 text = clean(event["content"]).strip()
                 if self.inherits_title or not self.title:
-                    self.entitle(without_image_chips(text).lstrip().split("\n", 1)[0])
+                    self.entitle(_title_of(event, text))
                 self.turns += begins_turn(event)
                 message = UserMessage(
                     text,
@@ -670,6 +670,14 @@ class Transcript:
         self.units.append(unit)
         touched.add(len(self.units) - 1)
         return len(self.units) - 1
+
+
+def _title_of(event: UserEvent, text: str) -> str:
+    """The title that a first message gives a conversation: its first line, or the command that was run first
+    of work until that succeeds."""
+    if (until := event.get("until")) and until.get("automatic"):
+        text = f"! {clean(until['command'])}"
+    return without_image_chips(text).lstrip().split("\n", 1)[0]
 
 
 def describe_until(until: UntilTurn) -> str:

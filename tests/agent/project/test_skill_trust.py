@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from cogency_tui.agent.project import skill_folders
 from cogency_tui.agent.project.skill_folders import (
     LARGEST_SKILL_FILE,
     MOST_SKILLS,
@@ -148,6 +149,19 @@ def test_a_decision_of_an_earlier_version_covers_cogency_and_no_skill(desk: Desk
     assert set(desk.trust.contents(desk.project)) == {"config.toml"}
 
 
+def test_a_decision_of_another_process_holds_at_once_and_an_old_one_is_not_parsed_again(desk: Desk) -> None:
+    desk.accept()
+    before = desk.trust.path.stat()
+    os.utime(desk.trust.path, ns=(before.st_atime_ns, before.st_mtime_ns - 10**10))
+    assert desk.trusted() == ["pdf"]
+    Trust(desk.trust.path).revoke(desk.project)
+    assert desk.trusted() == []
+    Trust(desk.trust.path).trust(desk.project, desk.survey())
+    assert desk.trusted() == ["pdf"]
+    desk.trust.path.write_text("[[projects")
+    assert desk.trusted() == []
+
+
 def test_a_skill_that_is_removed_needs_no_decision(desk: Desk) -> None:
     desk.put(".agents/skills/csv/SKILL.md", SKILL)
     desk.accept()
@@ -278,6 +292,18 @@ def test_very_many_skills_are_bounded(desk: Desk) -> None:
     parts = desk.survey().parts
     assert len(parts) == MOST_SKILLS + 1
     assert "more than 300 skills" in parts[-1].problem
+
+
+def test_all_skills_of_a_project_together_are_bounded(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(skill_folders, "_LARGEST_OF_ALL", 1_000)
+    desk.put(".claude/skills/to-large/SKILL.md", SKILL)
+    desk.put(".claude/skills/to-large/file", "x" * 950)
+    problems = {part.path[15:]: part.problem for part in desk.survey().parts}
+    assert "more than 0 MB" in problems["to-large"]
+    assert problems["pdf"] == ""
+    monkeypatch.setattr(skill_folders, "_MOST_FILES_OF_ALL", 3)
+    problems = {part.path[15:]: part.problem for part in desk.survey().parts}
+    assert "more than 3 files" in problems["to-large"]
 
 
 def test_settings_without_hooks_need_no_trust(desk: Desk) -> None:

@@ -165,6 +165,17 @@ def test_an_invalid_skill_is_listed_with_the_reason(desk: Desk) -> None:
     assert {each.state for each in found.values()} == {SkillState.INVALID}
 
 
+def test_a_home_directory_is_no_skill(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = desk.home / "me"
+    monkeypatch.setenv("HOME", str(home))
+    for directory in (desk.home, home):
+        desk.put(directory / "SKILL.md", skill("home"))
+        place = home / ".claude/skills"
+        place.mkdir(parents=True, exist_ok=True)
+        (place / f"to-{directory.name}").symlink_to(directory)
+    assert desk.active == set()
+
+
 def test_files_of_a_skill_are_read_and_nothing_beside_it(desk: Desk, tmp_path: Path) -> None:
     own, project = desk.own("mine"), desk.brings("theirs")
     desk.put(tmp_path / "secret", "x")
@@ -173,6 +184,8 @@ def test_files_of_a_skill_are_read_and_nothing_beside_it(desk: Desk, tmp_path: P
         desk.put(folder / "ref/forms.md", "Forms.")
         desk.put(folder / "__pycache__/x.pyc", "x")
     (own / "out").symlink_to(tmp_path / "secret")
+    desk.put(own / ".env", "KEY=x")
+    desk.put(own / ".git/config", "x")
     desk.accept()
     for found in desk.settings.now.skills.values():
         assert found.files() == (["out", "ref/forms.md"] if found.own else ["ref/forms.md"])
@@ -182,7 +195,13 @@ def test_files_of_a_skill_are_read_and_nothing_beside_it(desk: Desk, tmp_path: P
         for outside in ("../../../secret", "out", "/etc/passwd", ".", "", "ref", "\0", "x" * 5_000, "no.md"):
             with pytest.raises(WorkspaceError):
                 found.read(outside)
-    theirs = desk.settings.now.skills["theirs"]
+    mine, theirs = desk.settings.now.skills["mine"], desk.settings.now.skills["theirs"]
+    for hidden in (".env", ".git/config", "ref/../.env"):
+        assert not mine.holds(own / hidden)
+        with pytest.raises(WorkspaceError):
+            mine.read(hidden)
+    assert mine.holds(own / "ref/forms.md")
+    assert not theirs.holds(project / "ref/forms.md")
     assert theirs.read(".claude/skills/theirs/ref/forms.md") == b"Forms."
     assert theirs.read(str(project / "ref/forms.md")) == b"Forms."
 
@@ -217,7 +236,7 @@ def test_the_text_for_the_prompt_is_the_same_bytes_and_bounded(desk: Desk) -> No
     assert text.count("\n- skill-") == 250
     assert len(text) < 24_000
     few = {name: each for name, each in desk.settings.now.skills.items() if name < "skill-003"}
-    assert 1_000 < len(describe_skills(few)) < 2_200
+    assert describe_skills(few).count(" words") == 3 * 150 + 1
 
 
 async def test_without_skills_nothing_of_them_is_in_the_prompt(desk: Desk) -> None:
@@ -235,7 +254,7 @@ async def test_the_model_is_told_names_and_descriptions_and_reads_the_rest_on_de
         ("skill", {"name": "pdf"}),
         ("Skill", {"skill": "pdf", "args": "x"}),
         ("activate_skill", {"name": "/pdf"}),
-        ("skill", {"name": "pdf", "file": "scripts/fill.py"}),
+        ("skill", {"name": "pdf", "file": "Scripts/FILL.py"}),
         ("skill", {"name": "pdf", "file": "logo.png"}),
         ("skill", {"name": "pdf", "file": "../pdf/../../settings.json"}),
         ("skill", {"name": "pdfs"}),

@@ -19,6 +19,7 @@ from cogency_tui.tools.mcp.host_process import Host
 from cogency_tui.tools.mcp.server import ServerState, Surroundings
 from cogency_tui.tools.mcp.servers import ListedServer, Servers
 from cogency_tui.tools.registry import Registry
+from cogency_tui.tools.shell.hosted_process import Hosted
 from cogency_tui.workspace.paths import Workspace
 from tests import ROOT
 from tests.peers import mcp_host
@@ -122,12 +123,12 @@ def hosts_here(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @asynccontextmanager
-async def _hosted_here(*_: object) -> AsyncGenerator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
+async def _hosted_here(*_: object, limit: int) -> AsyncGenerator[Hosted]:
     ours, theirs = socket.socketpair()
     hosting = asyncio.create_task(asyncio.to_thread(asyncio.run, _host(theirs)))
-    reader, writer = await asyncio.open_connection(sock=ours, limit=host_protocol.LONGEST_REPORT)
+    reader, writer = await asyncio.open_connection(sock=ours, limit=limit)
     try:
-        yield reader, writer
+        yield Hosted(reader, writer, 0)
     finally:
         writer.close()
         await hosting

@@ -95,9 +95,11 @@ async def test_what_is_watched_for_and_the_end_are_notices(project: Path) -> Non
         own.watch("p1", "error|ready")
         await until(pilot, lambda: "watching error|ready" in shown(detail_of(pilot)))
         assert "error 1" not in told(pilot)
+        await until(pilot, lambda: "  watching " in shown(calls_of(pilot)))
         (project / "go").touch()
         await until(pilot, lambda: "p1: error 1" in told(pilot))
         await until(pilot, lambda: "watching error|ready · 3 matches" in shown(detail_of(pilot)))
+        await until(pilot, lambda: "  3 matches " in shown(calls_of(pilot)))
         (project / "stop").touch()
         await until(pilot, lambda: "p1 has ended: exit 4 after" in told(pilot))
 

@@ -28,7 +28,7 @@ from tests.tui.scripted import ScriptedAgent
 
 COMMANDS = (
     *("recall", "timeline", "review", "show_context", "show_costs", "choose_model", "settings", "set_theme"),
-    *("help", "show_keys", "permissions", "profile", "show_usage", "rerun"),
+    *("help", "show_keys", "permissions", "profile", "show_usage", "rerun", "skills"),
 )
 TWO_KEYS = ("escape", "enter")
 """The second means something else on the screen beneath."""

@@ -10,9 +10,11 @@ from textual.pilot import Pilot
 from cogency_tui.agent.agent import Agent
 from cogency_tui.agent.recall.recall import Branch, Check, Comparison
 from cogency_tui.agent.rerun import RerunChoice
+from cogency_tui.store.edit_records import Kind
 from cogency_tui.store.store import StoredConversation
 from cogency_tui.store.trash import Trash
 from cogency_tui.tui.kit.choice_dialog import ChoiceDialog
+from cogency_tui.tui.main.open_conversations import open_conversations_of
 from cogency_tui.tui.models.screen import PickerScreen
 from cogency_tui.tui.recall.branch_comparison import ComparisonScreen
 from cogency_tui.tui.rerun.dialog import LineDialog, LineField, RerunScreen
@@ -63,7 +65,7 @@ async def test_a_turn_runs_again_beside_its_conversation_and_is_discarded(projec
         assert text.count("offline/offline-1") == 2
         assert text.count("~ notes.txt") == 2
         assert text.count("✓ cat notes.txt: exit 0") == 2
-        conversations = pilot.app.conversations
+        conversations = open_conversations_of(pilot.app)
         assert len(conversations.screens) == 2
         copy = conversations.shown.agent.project
         assert copy != project
@@ -136,8 +138,9 @@ def comparison() -> Comparison:
     diff = "--- a/cart.py\n+++ b/cart.py\n@@ -1,2 +1,3 @@\n import time\n-total = 0\n+total = sum(prices)\n+cached = True\n"
     failed = Check("pytest -q", passed=False, outcome="exit 1", output="F.\n1 failed, 1 passed")
     passed = Check("pytest -q", passed=True, outcome="exit 0", output="..\n2 passed")
+    changed: tuple[tuple[str, Kind], ...] = (("cart.py", "changed"),)
     left = Branch(
-        *(conversation, ("Cache it",), ("I cached the total.",), (("cart.py", "changed"),), 12_400, 0.31),
+        *(conversation, ("Cache it",), ("I cached the total.",), changed, 12_400, 0.31),
         *(42.0, 6, 2, (diff,), failed, "openai/gpt"),
     )
     right = Branch(

@@ -8,7 +8,7 @@ import pytest
 from textual.pilot import Pilot
 
 from cogency_tui.agent.agent import Agent
-from cogency_tui.config.schema import Settings
+from cogency_tui.config.schema import Settings, config_directory
 from cogency_tui.tui.conversation.view import Conversation
 from cogency_tui.tui.kit.dialogs import Choices
 from cogency_tui.tui.skills.screen import SkillsScreen, SkillTextScreen
@@ -43,7 +43,7 @@ async def skills_screen(pilot: Pilot[Any]) -> SkillsScreen:
     await until(pilot, lambda: isinstance(pilot.app.screen, SkillsScreen))
     screen = pilot.app.screen
     assert isinstance(screen, SkillsScreen)
-    await until(pilot, lambda: shown(screen.rows).strip() or shown(screen.query_one("#skills-note")).strip())
+    await until(pilot, lambda: shown(screen.rows).strip())
     return screen
 
 
@@ -80,6 +80,21 @@ async def test_a_skill_is_started_from_the_list_and_stands_in_the_conversation(
         assert "Open the form" not in conversation
 
 
+@pytest.mark.parametrize("name", ["review", "Data.Sets", "fix"])
+async def test_one_whose_name_is_no_command_of_it_is_started_by_a_message(
+    project: Path, sealed_home: Path, name: str
+) -> None:
+    put(sealed_home / ".claude/skills", name)
+    commands = config_directory() / "commands/fix.md"
+    commands.parent.mkdir(parents=True)
+    commands.write_text("Fix it.")
+    async with at_work(agent_in(project)) as pilot:
+        await skills_screen(pilot)
+        await pilot.press("enter")
+        await until(pilot, lambda: pilot.app.screen is main_of(pilot))
+        assert prompt_of(pilot).text == f"Use the skill {name}. "
+
+
 async def test_one_that_is_not_trusted_leads_to_the_review(project: Path) -> None:
     put(project / ".claude/skills", "csv")
     async with at_work(agent_in(project)) as pilot:
@@ -93,7 +108,7 @@ async def test_one_that_is_not_trusted_leads_to_the_review(project: Path) -> Non
 async def test_without_skills_it_says_where_they_go(project: Path) -> None:
     async with at_work(agent_in(project)) as pilot:
         screen = await skills_screen(pilot)
-        assert "No skills found" in shown(screen.query_one("#skills-note")).replace("\n", " ")
+        assert "No skills found" in shown(screen.rows)
         await pilot.press("v", "enter")
         assert pilot.app.screen is screen
         await pilot.press("escape")

@@ -1,0 +1,332 @@
+"""Checks each edit with language servers: what it added to the problems of the files, and what it fixed.
+
+Invariant: an edit waits for `PATIENCE` seconds at most, and not at all for a server that was late before.
+What comes later goes with the next result of the conversation, once. A server that fails costs a notice.
+"""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cogency_tui.agent.call_interceptors import InterceptedCall, join_notes
+from cogency_tui.config.language_servers import LanguageServerSettings
+from cogency_tui.errors import ToolError
+from cogency_tui.protocol.events import Diagnostic, DiagnosticsChange, describe_diagnostic
+from cogency_tui.redaction import Redactor
+from cogency_tui.safe_text import one_line
+from cogency_tui.tools.base import Outcome
+from cogency_tui.tools.worker_threads import in_thread
+from cogency_tui.workspace.text_files import decode
+
+if TYPE_CHECKING:
+    from cogency_tui.agent.project.language_server_consent import LanguageServerConsent
+    from cogency_tui.tools.language_servers.client import Problem
+    from cogency_tui.tools.language_servers.server import Server
+    from cogency_tui.tools.language_servers.servers import LanguageServers, Listed
+    from cogency_tui.workspace.paths import Workspace
+
+PATIENCE = 2.0
+"""Seconds that the result of an edit waits for language servers."""
+
+MOST_FILES = 20
+"""Files of one edit that are checked."""
+
+MOST_LISTED = 50
+"""Problems of one result that are listed."""
+
+_MOST_FOR_MODEL = 6
+_LONGEST_MESSAGE = 240
+_LONGEST_RULE = 60
+_LARGEST_FILE = 1 << 19
+_MOST_PLANNED = 50
+"""Edits that were planned and have not run."""
+
+
+class LanguageServersOnDemand:
+    """The language servers of a project; nothing of them is loaded before the first question. `settings` and
+    `enabled` are read when they are needed, as are the user's decisions in `consent`."""
+
+    def __init__(
+        self,
+        project: Path,
+        environ: Mapping[str, str],
+        secrets: Mapping[str, str],
+        settings: Callable[[], Mapping[str, LanguageServerSettings]],
+        enabled: Callable[[], bool],
+        consent: "LanguageServerConsent",
+    ) -> None:
+        self._make = (project, environ, secrets, settings, consent.decision)
+        self._consent = consent
+        self._enabled = enabled
+        self._servers: LanguageServers | None = None
+
+    @property
+    def enabled(self) -> bool:
+        """True if the user wants them."""
+        return self._enabled()
+
+    def load(self) -> "LanguageServers":
+        """The servers, none of which is started by this."""
+        if self._servers is None:
+            from cogency_tui.tools.language_servers.servers import LanguageServers
+
+            self._servers = LanguageServers(*self._make)
+        return self._servers
+
+    @cached_property
+    def find_symbols(self) -> bool:
+        """True if the tool `symbol` is of use: as found first, since a tool does not come and go. Blocks."""
+        return self.enabled and self.load().serve_project()
+
+    async def listed(self) -> "list[Listed]":
+        """List the servers of the table."""
+        return await self.load().listed()
+
+    async def restart(self, name: str) -> None:
+        """End the servers of this name, and start them again.
+
+        Raises:
+            UsageError: none was started.
+        """
+        await self.load().restart(name)
+
+    async def decide(self, name: str, allowed: bool | None) -> None:
+        """Store whether a server may run code of the project; None withdraws the decision.
+
+        Raises:
+            ConfigError: the decisions cannot be read or written.
+        """
+        await in_thread(self._consent.decide, name, allowed)
+
+    def new_notices(self) -> list[str]:
+        """Return the notices for the user that have not been returned before."""
+        return [] if self._servers is None else self._servers.new_notices()
+
+    async def close(self) -> None:
+        """End all servers; those that are needed later are started again."""
+        if self._servers is not None:
+            await self._servers.close()
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What a server says of an edit of the call `call`: the problems that it added and fixed, by the name of
+    their file."""
+
+    call: str
+    added: Sequence[tuple[str, "Problem"]]
+    fixed: Sequence[tuple[str, "Problem"]]
+
+
+class EditDiagnostics:
+    """The check of one conversation's edits. `may_edit` states whether it is worth starting a server for a
+    file that is read."""
+
+    def __init__(
+        self, servers: LanguageServersOnDemand, workspace: "Workspace", may_edit: Callable[[], bool]
+    ) -> None:
+        self._servers = servers
+        self._workspace = workspace
+        self._may_edit = may_edit
+        self._planned: dict[tuple[str, Path], str | None] = {}
+        """The texts of files before a planned edit; None where there is no file."""
+        self._running: set[asyncio.Task[_Found | None]] = set()
+        self._late: list[_Found] = []
+
+    async def before(self, call: InterceptedCall) -> None:
+        """Note what the edit is going to change, and have it analyzed while the user is asked."""
+        if call.intent.effect != "write" or not self._servers.enabled:
+            return
+        for path in call.intent.paths[:MOST_FILES]:
+            servers = await self._of(path)
+            if not servers:
+                continue
+            text = await in_thread(self._read, path)
+            while len(self._planned) >= _MOST_PLANNED:
+                self._planned.pop(next(iter(self._planned)))
+            self._planned[call.id, path] = text
+            for server, language in servers:
+                if text is None:
+                    server.start()
+                else:
+                    self._follow(self._prepare(server, language, path, text))
+
+    async def after(self, call: InterceptedCall, outcome: Outcome) -> Outcome:
+        """Add to the result what has become known of its problems, and of those of earlier edits."""
+        if not self._servers.enabled:
+            self._planned.clear()
+            return outcome
+        late, self._late = self._late, []
+        found = list(late)
+        if call.intent.effect == "write":
+            found += await self._check(call)
+        elif call.tool == "read" and self._may_edit():
+            await self._warm(call)
+        change = self._change(call, found)
+        if change is None:
+            return outcome
+        note = join_notes(outcome.note, *_notes(change))
+        return replace(outcome, note=note, diagnostics=change)
+
+    async def close(self) -> None:
+        """Give up what is still being analyzed."""
+        for task in self._running:
+            task.cancel()
+        if self._running:
+            await asyncio.wait(self._running)
+
+    async def _of(self, path: Path) -> "list[tuple[Server, str]]":
+        return await self._servers.load().of(path)
+
+    async def _warm(self, call: InterceptedCall) -> None:
+        """Start the servers for a file that was read: an edit of it often follows."""
+        for path in call.intent.paths[:1]:
+            for server, _language in await self._of(path):
+                server.start()
+
+    async def _check(self, call: InterceptedCall) -> list[_Found]:
+        """Compare the files of an edit with what they were; what is not ready in time comes later."""
+        tasks: list[asyncio.Task[_Found | None]] = []
+        waits = 0.0
+        for path in call.intent.paths[:MOST_FILES]:
+            if (call.id, path) not in self._planned:
+                continue
+            old = self._planned.pop((call.id, path))
+            new = await in_thread(self._read, path)
+            if new is None or new == old:
+                continue
+            for server, language in await self._of(path):
+                tasks.append(self._follow(self._compare(call.id, server, language, path, old, new)))
+                waits = waits if server.lags else PATIENCE
+                server.lags = True
+        if not tasks:
+            return []
+        done, _ = await asyncio.wait(tasks, timeout=waits)
+        for task in tasks:
+            if task not in done:
+                task.add_done_callback(self._note_late)
+        return [found for task in tasks if task in done and (found := _result(task)) is not None]
+
+    def _follow(self, work: "Coroutine[Any, Any, _Found | None]") -> asyncio.Task[_Found | None]:
+        task = asyncio.create_task(work)
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+        return task
+
+    def _note_late(self, task: asyncio.Task[_Found | None]) -> None:
+        if (found := _result(task)) is not None:
+            self._late.append(found)
+
+    async def _prepare(self, server: "Server", language: str, path: Path, text: str) -> None:
+        from cogency_tui.tools.language_servers.server import Unavailable
+
+        with suppress(Unavailable):
+            await server.ask(lambda client, seconds: client.problems(path, language, text, seconds))
+
+    async def _compare(
+        self, call: str, server: "Server", language: str, path: Path, old: str | None, new: str
+    ) -> _Found | None:
+        """The problems that an edit added and fixed; None where the server does not say."""
+        from cogency_tui.tools.language_servers.diagnostics import compare
+        from cogency_tui.tools.language_servers.server import Unavailable
+
+        added: list[tuple[str, Problem]] = []
+        fixed: list[tuple[str, Problem]] = []
+        try:
+            analysis = await server.ask(
+                lambda client, seconds: client.analyze(path, language, old, new, seconds)
+            )
+        except Unavailable:
+            return None
+        for file, (before, after) in analysis.items():
+            texts = (old or "", new) if file == path else ("", "")
+            came, went = await in_thread(compare, before, after, *texts)
+            name = self._workspace.name_of(file)
+            added += ((name, each) for each in came)
+            fixed += ((name, each) for each in went)
+        return _Found(call, added, fixed) if added or fixed else None
+
+    def _read(self, path: Path) -> str | None:
+        try:
+            location = self._workspace.locate(str(path))
+            return decode(self._workspace.read_bytes(location, _LARGEST_FILE), location.relative).plain
+        except ToolError:
+            return None
+
+    def _change(self, call: InterceptedCall, found: Iterable[_Found]) -> DiagnosticsChange | None:
+        """What was found, for the result of a call."""
+        redact = Redactor(call.context.secrets, call.context.known).text
+        added: list[Diagnostic] = []
+        fixed = 0
+        for each in found:
+            fixed += len(each.fixed)
+            for path, problem in each.added:
+                one: Diagnostic = {
+                    "path": path,
+                    "line": problem.line,
+                    "column": problem.column,
+                    "severity": problem.severity,
+                    "message": one_line(redact(problem.message))[:_LONGEST_MESSAGE],
+                }
+                if problem.rule:
+                    one["rule"] = one_line(problem.rule)[:_LONGEST_RULE]
+                if problem.source:
+                    one["source"] = one_line(problem.source)[:_LONGEST_RULE]
+                if each.call != call.id:
+                    one["call"] = each.call
+                added.append(one)
+        if not (added or fixed):
+            return None
+        added.sort(key=lambda one: one["severity"] != "error")
+        change: DiagnosticsChange = {"added": added[:MOST_LISTED], "fixed": fixed}
+        if len(added) > MOST_LISTED:
+            change["more"] = len(added) - MOST_LISTED
+        return change
+
+
+def join_changes(changes: Sequence[DiagnosticsChange]) -> DiagnosticsChange | None:
+    """Join what several edits have come to; None if there are none."""
+    if not changes:
+        return None
+    added = [one for change in changes for one in change["added"]]
+    joined: DiagnosticsChange = {
+        "added": added[:MOST_LISTED],
+        "fixed": sum(each["fixed"] for each in changes),
+    }
+    more = sum(each.get("more", 0) for each in changes) + max(0, len(added) - MOST_LISTED)
+    if more:
+        joined["more"] = more
+    return joined
+
+
+def _result(task: asyncio.Task[_Found | None]) -> _Found | None:
+    return None if task.cancelled() or task.exception() is not None else task.result()
+
+
+def _notes(change: DiagnosticsChange) -> Iterator[str]:
+    """The note for the model: what this edit has added and fixed, then what earlier ones have added."""
+    own = [one for one in change["added"] if "call" not in one]
+    earlier = [one for one in change["added"] if "call" in one]
+    fixed = change["fixed"]
+    more = change.get("more", 0)
+    if own:
+        also = f" and fixed {fixed}" if fixed else ""
+        yield f"This edit added {_counted(len(own) + more)}{also}:\n{_listed(own, more)}"
+    if earlier:
+        yield f"Earlier edits added {_counted(len(earlier))}:\n{_listed(earlier, 0)}"
+    if fixed and not own:
+        yield f"This fixed {_counted(fixed)}."
+
+
+def _counted(count: int) -> str:
+    return f"{count} problem{'' if count == 1 else 's'}"
+
+
+def _listed(problems: Sequence[Diagnostic], more: int) -> str:
+    lines = [describe_diagnostic(one) for one in problems[:_MOST_FOR_MODEL]]
+    left = len(problems) - len(lines) + more
+    return "\n".join([*lines, *([f"… and {left} more"] if left else [])])

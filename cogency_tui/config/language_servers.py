@@ -1,0 +1,55 @@
+"""`[language_servers.NAME]`: programs that find errors and symbols in the files of a language.
+
+Invariant: only the user configures them; a project cannot choose a program that is started.
+"""
+
+import re
+from typing import Annotated, Any, cast
+
+import msgspec
+from msgspec import Meta
+
+from cogency_tui.config.mcp import Problem
+from cogency_tui.config.workflows import problem_of
+
+_NAME = r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}"
+
+
+class LanguageServerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One `[language_servers.NAME]` table: a server of the user's, or what differs from a built-in one.
+
+    `commands` are the command lines to try, in order: the first one whose program is found is used. `files`
+    maps patterns of file names to the language's identifier in the protocol. A server works in the nearest
+    directory above a file that has one of the `roots`, else in the project.
+
+    `runs_project_code` says by what the server runs code of the project; empty if it runs none.
+    `initialization` are the options of its `initialize` request, `settings` its configuration; those of
+    `untrusted` win in a project whose code it may not run. `settle` is the time in seconds after which its
+    diagnostics count as complete, for a server that sends them in several parts.
+    """
+
+    commands: list[Annotated[list[str], Meta(min_length=1)]] | None = None
+    files: dict[str, str] | None = None
+    roots: list[str] | None = None
+    runs_project_code: str | None = None
+    initialization: dict[str, Any] | None = None
+    settings: dict[str, Any] | None = None
+    untrusted: dict[str, Any] | None = None
+    settle: Annotated[float, Meta(ge=0, le=10)] | None = None
+    enabled: bool | None = None
+
+
+def problem_in(name: str, given: object) -> Problem | None:
+    """The problem with the table of the server `name`; None if there is none."""
+    if not re.fullmatch(_NAME, name):
+        return Problem("", "a name has only letters, digits, - and _, at most 32 characters")
+    if not isinstance(given, dict):
+        return Problem("", "it must be a table")
+    table = cast("dict[str, Any]", given)
+    for key, value in table.items():
+        if words := problem_of({key: value}, LanguageServerSettings):
+            return Problem(key, words)
+    server = msgspec.convert(table, LanguageServerSettings)
+    if any(not command[0] or "\0" in "".join(command) for command in server.commands or ()):
+        return Problem("commands", "a command needs a program, and no NUL characters")
+    return None

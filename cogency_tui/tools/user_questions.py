@@ -1,0 +1,31 @@
+"""Questions of the model to the user: one to four at a time, each with choices."""
+
+from collections.abc import Sequence
+from typing import Annotated, TypeAlias
+
+import msgspec
+from msgspec import Meta
+
+Answers: TypeAlias = Sequence[Sequence[str]]
+"""The answers to each of some questions: labels of choices, or the user's own words."""
+
+
+class Choice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A possible answer."""
+
+    label: Annotated[str, Meta(min_length=1)]
+    description: str = ""
+
+
+class UserQuestion(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """With `several`, more than one choice may be the answer; `header` is the subject in a word or two."""
+
+    question: Annotated[str, Meta(min_length=1)]
+    choices: Annotated[list[Choice], Meta(min_length=2, max_length=6)]
+    header: str = ""
+    several: bool = False
+
+    @property
+    def name(self) -> str:
+        """The header, or the question where there is none."""
+        return self.header or self.question

@@ -1,0 +1,137 @@
+"""An inquiry as lines: the question at hand, and its choices with what is chosen so far."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from rich.segment import Segment
+from rich.style import Style
+
+from cogency_tui.agent.permissions.gate import Inquiry
+from cogency_tui.safe_text import one_line, reveal
+from cogency_tui.tools.user_questions import UserQuestion
+from cogency_tui.tui.kit.dialogs import Drawing
+from cogency_tui.tui.kit.lines import Line, cells, fit, wrap
+from cogency_tui.tui.questions.question_lines import STOP, Reply, Ways, draw_head
+from cogency_tui.tui.theme_styles import ThemeStyles
+
+PICK, TURN = "pick", "turn"
+"""The keys in a style's meta data: under these, a choice has its number, and a question's name its place."""
+
+_OWN = "Other…"
+
+SKIP = Reply("n", "Skip", "decline")
+_SKIP_SAYING = Reply("r", "Skip, and say why", "reason", ("Say why",))
+OWN_WORDS = (
+    Reply("enter", "Give this answer", "refuse", ("Answer", "Answer")),
+    Reply("escape", "Back", "back"),
+)
+"""The answers while the user writes an answer in their own words."""
+
+SKIPPING = (
+    Reply("enter", "Skip, and say this", "refuse", ("Skip", "Skip")),
+    Reply("escape", "Back", "back"),
+)
+"""The answers while the user writes why they skip."""
+
+
+class Selection(NamedTuple):
+    """What is chosen so far of a question: the numbers of choices from 0, and words of the user's own.
+    `cursor` is the row under the cursor, -1 for none: the last is that for own words."""
+
+    chosen: tuple[int, ...] = ()
+    words: str = ""
+    cursor: int = -1
+
+    @property
+    def is_made(self) -> bool:
+        """True if it is an answer."""
+        return bool(self.chosen or self.words)
+
+    def answers(self, question: UserQuestion) -> tuple[str, ...]:
+        """The answers: labels of choices, then the user's own words."""
+        labels = (question.choices[at].label for at in self.chosen)
+        return (*labels, *([self.words] if self.words else []))
+
+
+def draw_inquiry(
+    inquiry: Inquiry,
+    selections: Sequence[Selection],
+    at: int,
+    width: int,
+    styles: ThemeStyles,
+    ways: Ways,
+) -> tuple[Drawing, list[int]]:
+    """Draw the question at place `at`, and the line at which each of its choices begins; the last is that for
+    own words. The subject is the question without the choices."""
+    question, selection = inquiry.questions[at], selections[at]
+    lines = draw_head(reveal(question.question), "", inquiry, width, styles, ways)
+    if len(inquiry.questions) > 1:
+        lines += _draw_names(inquiry, selections, at, width, styles)
+    if inquiry.asker:
+        lines += wrap([Segment(f"Asked by {reveal(inquiry.asker)}.", styles("dim"))], width)
+    subject = range(len(lines))
+    starts: list[int] = []
+    for row in range(len(question.choices) + 1):
+        starts.append(len(lines))
+        lines += _draw_choice(question, selection, row, width, styles)
+    return Drawing(lines, subject), starts
+
+
+def _draw_names(
+    inquiry: Inquiry, selections: Sequence[Selection], at: int, width: int, styles: ThemeStyles
+) -> list[Line]:
+    """Draw the names of the questions, those with an answer marked."""
+    room = max(8, width // len(inquiry.questions) - 5)
+    segments: list[Segment] = []
+    for place, (question, selection) in enumerate(zip(inquiry.questions, selections, strict=True)):
+        role, attributes = ("text", "bold underline") if place == at else ("dim", "")
+        name = f"{fit(one_line(reveal(question.name)), room)}"
+        link = Style.from_meta({TURN: place})
+        segments += [Segment("   ", styles())] if segments else []
+        segments.append(Segment(name, styles(role, attributes=attributes) + link))
+        segments += [Segment(" ✓", styles("good") + link)] if selection.is_made else []
+    return wrap(segments, width)
+
+
+def _draw_choice(
+    question: UserQuestion, selection: Selection, row: int, width: int, styles: ThemeStyles
+) -> list[Line]:
+    is_own = row == len(question.choices)
+    is_chosen = bool(selection.words) if is_own else row in selection.chosen
+    is_at = row == selection.cursor
+    link = Style.from_meta({PICK: row + 1})
+    role, attributes = ("accent" if is_at else "text"), ("bold" if is_at or is_chosen else "")
+    head = [
+        Segment("▸ " if is_at else "  ", styles("accent", attributes="bold") + link),
+        Segment(f"{row + 1} ", styles("text", attributes="bold") + link),
+    ]
+    if question.several:
+        head.append(Segment("[x] " if is_chosen else "[ ] ", styles("good" if is_chosen else "dim") + link))
+    label = (selection.words or _OWN) if is_own else question.choices[row].label
+    text = [Segment(reveal(" ".join(label.split())), styles(role, attributes=attributes) + link)]
+    if is_chosen and not question.several:
+        text.append(Segment(" ✓", styles("good") + link))
+    description = "" if is_own else " ".join(question.choices[row].description.split())
+    if description:
+        text.append(Segment(f"  {reveal(description)}", styles("dim") + link))
+    size = sum(cells(each.text) for each in head)
+    first, *more = wrap(text, max(8, width - size))
+    indent = Segment(" " * size, styles() + link)
+    joined = Line([*head, *first.segments], lead=sum(len(each.text) for each in head))
+    return [joined, *(line.indented(indent) for line in more)]
+
+
+def replies_to(inquiry: Inquiry, selections: Sequence[Selection], at: int, *, entered: bool) -> list[Reply]:
+    """The keys of the question at place `at`."""
+    question = inquiry.questions[at]
+    several, last = question.several, len(question.choices) + 1
+    replies = [Reply(f"1–{last}", "Toggle" if several else "Choose", "")]
+    is_ready = all(each.is_made for each in selections)
+    if several and entered:
+        replies[0] = Reply("space", f"or 1–{last} Toggle", "mark")
+    if entered and selections[at].is_made and (several or len(selections) > 1):
+        label = "Send" if is_ready else "Next question"
+        replies.append(Reply("enter", label, "choose", ("Next",) if not is_ready else ()))
+    elif len(selections) > 1:
+        replies.append(Reply("tab", "Next question", "select(1)", ("Next",)))
+    return [*replies, SKIP, _SKIP_SAYING, STOP]

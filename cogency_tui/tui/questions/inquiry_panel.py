@@ -1,0 +1,316 @@
+"""The panel of the model's own questions: shows one with its choices, and takes the answers to all.
+
+A digit chooses, or toggles where several may be chosen; the last is for words of the user's own. The answer
+to a single question goes at once, several with Enter once each has one. Skipping answers none.
+"""
+
+from collections.abc import Callable, Sequence
+from time import monotonic
+from typing import Any, ClassVar
+
+from textual import events
+from textual.actions import parse
+from textual.binding import Binding, BindingType
+
+from cogency_tui.agent.permissions.gate import Inquiry, InquiryAnswer
+from cogency_tui.tui.kit.dialogs import Drawing
+from cogency_tui.tui.kit.keys import key_name
+from cogency_tui.tui.questions.docked_question import DockedQuestion, Hands
+from cogency_tui.tui.questions.inquiry_lines import (
+    OWN_WORDS,
+    PICK,
+    SKIP,
+    SKIPPING,
+    TURN,
+    Selection,
+    draw_inquiry,
+    replies_to,
+)
+from cogency_tui.tui.questions.question_lines import BACK, STOP, Reply, Ways, title_of
+from cogency_tui.tui.questions.reason_field import ReasonField
+from cogency_tui.tui.theme_styles import ThemeStyles
+
+_DIGITS = "1234567"
+
+
+class InquiryPanel(DockedQuestion[Inquiry]):
+    """Shows the questions of an inquiry one by one, and hands on the answers."""
+
+    ANSWER_KEYS = frozenset(_DIGITS + "nr")
+    ENTERING = frozenset(
+        ("move(1)", "move(-1)", "select(1)", "select(-1)", "scroll(10)", "scroll(-10)"),
+    )
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *(
+            Binding(digit, f"pick({digit})", f"Choose answer {digit}", show=False, id=f"inquiry.{digit}")
+            for digit in _DIGITS
+        ),
+        Binding(
+            "n", "decline", "Skip", show=False, id="inquiry.skip", tooltip="Answer none of the questions"
+        ),
+        Binding(
+            "r",
+            "reason",
+            "Skip, and say why",
+            show=False,
+            id="inquiry.reason",
+            tooltip="Answer none of the questions and tell the agent why",
+        ),
+        Binding("escape", "back", "Stop", show=False, id="inquiry.stop", tooltip="Stop the turn"),
+        Binding("up", "move(-1)", "Previous choice", show=False, id="inquiry.up"),
+        Binding("down", "move(1)", "Next choice", show=False, id="inquiry.down"),
+        Binding("space", "mark", "Choose, or do not", show=False, id="inquiry.toggle"),
+        Binding("enter", "choose", "Confirm", show=False, id="inquiry.choose"),
+        Binding("right,tab", "select(1)", "Next of the agent's questions", show=False, id="inquiry.next"),
+        Binding("left", "select(-1)", "Previous of the agent's questions", show=False, id="inquiry.previous"),
+        Binding(
+            "shift+tab",
+            "select_back",
+            "Previous of the agent's questions",
+            show=False,
+            id="inquiry.back",
+        ),
+        Binding("pageup", "scroll(-10)", "Page up", show=False, id="inquiry.page_up"),
+        Binding("pagedown", "scroll(10)", "Page down", show=False, id="inquiry.page_down"),
+        Binding("right_square_bracket", "look(1)", "View next question", show=False, id="inquiry.look_next"),
+        Binding(
+            "left_square_bracket",
+            "look(-1)",
+            "View previous question",
+            show=False,
+            id="inquiry.look_previous",
+        ),
+    ]
+
+    def __init__(
+        self,
+        question: Inquiry,
+        hands: Hands,
+        *,
+        after: "DockedQuestion[Any] | None" = None,
+        away: bool = False,
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
+        """`after` is the question that the user has just answered. `away`: the screen has keys of its own."""
+        self._at = 0
+        """The place of the question that is shown."""
+        self._selections = [Selection()] * len(question.questions)
+        self._is_own = False
+        """True while the user writes an answer in their own words, not why they skip."""
+        self._starts: list[int] = []
+        """The lines at which the choices begin."""
+        self._entered = False
+        super().__init__(question, hands, after=after, away=away, clock=clock)
+
+    @property
+    def _selection(self) -> Selection:
+        return self._selections[self._at]
+
+    @property
+    def _last_row(self) -> int:
+        """The row for own words."""
+        return len(self.question.questions[self._at].choices)
+
+    @property
+    def _title(self) -> str:
+        if self._looked_at:
+            return title_of(self._question_shown)
+        return self.question.questions[self._at].question
+
+    @property
+    def _wanted(self) -> Sequence[Reply]:
+        return replies_to(self.question, self._selections, self._at, entered=self._entered)
+
+    @property
+    def _while_writing(self) -> Sequence[Reply]:
+        return OWN_WORDS if self._is_own else SKIPPING
+
+    @property
+    def _given_now(self) -> Sequence[Reply]:
+        return [SKIP] if self._is_too_small else self._wanted
+
+    def _page(self, answers: Sequence[Reply]) -> Sequence[Reply]:
+        return [BACK if each is STOP and self._away else each for each in answers]
+
+    def _draw_question(self, width: int, styles: ThemeStyles, ways: Ways) -> Drawing:
+        drawing, self._starts = draw_inquiry(self.question, self._selections, self._at, width, styles, ways)
+        return drawing
+
+    def _answers_by(self, action: str) -> bool:
+        return action.startswith("pick(") or action == "decline"
+
+    def _hold_of(self, action: str) -> float:
+        return self.timing.pace.hold
+
+    def _is_answer(self, action: str) -> bool:
+        return action in ("pick", "decline", "reason")
+
+    def _carry_out(self, action: str) -> None:
+        _where, name, parameters = parse(action)
+        if self._is_available(name, parameters):
+            self.call_next(self.run_action, action)
+
+    def _is_available(self, action: str, parameters: tuple[object, ...]) -> bool:
+        if action == "move":
+            return super()._is_available("select", parameters)
+        if action in ("choose", "mark", "select_back"):
+            return not self.answered and self._entered and self._accepts_keys and not self._looked_at
+        return super()._is_available(action, parameters)
+
+    def _is_answer_available(self, action: str, parameters: tuple[object, ...]) -> bool:
+        if action not in ("pick", "decline", "reason"):
+            return True
+        is_offered = not (self._looked_at or self._reasoning or self.answered)
+        if action == "pick" and (self._is_too_small or parameters[0] not in range(1, self._last_row + 2)):
+            return False
+        return is_offered and self._is_in_time_for(action)
+
+    @property
+    def _selects_by_scrolling(self) -> bool:
+        return False
+
+    def action_pick(self, number: int) -> None:
+        """Choose an answer by its number, or toggle it where several may be chosen."""
+        if not self._is_available("pick", (number,)):
+            return
+        self._enter()
+        self._point_at(number - 1)
+        if number - 1 == self._last_row:
+            self._write_own()
+            return
+        self._mark(number - 1)
+        if not self.question.questions[self._at].several:
+            self._go_on(gives=len(self.question.questions) == 1)
+
+    def _mark(self, row: int) -> None:
+        """Choose a row, or no longer where several may be chosen."""
+        selection = self._selection
+        if self.question.questions[self._at].several:
+            chosen = tuple(sorted({*selection.chosen} ^ {row}))
+            self._select(selection._replace(chosen=chosen))
+        else:
+            self._select(selection._replace(chosen=(row,), words=""))
+
+    def _select(self, selection: Selection) -> None:
+        self._selections[self._at] = selection
+        self._refresh_body()
+
+    def _refresh_body(self) -> None:
+        self._body.redraw()
+        self._offer()
+
+    def _point_at(self, row: int) -> None:
+        """Move the cursor to a row, and have it in view."""
+        self._select(self._selection._replace(cursor=row))
+        self.timing.note_selection()
+        if row < len(self._starts):
+            body = self._body
+            last = self._starts[row + 1] if row + 1 < len(self._starts) else body.virtual_size.height
+            if self._starts[row] < body.scroll_offset.y:
+                body.jump(0 if row == 0 else self._starts[row])
+            elif last > body.scroll_offset.y + body.size.height:
+                body.jump(min(self._starts[row], last - body.size.height))
+
+    def _go_on(self, *, gives: bool) -> None:
+        """Show the next question without an answer; if there is none, hand on the answers if it `gives`."""
+        count = len(self._selections)
+        places = [(self._at + step) % count for step in range(1, count)]
+        open_one = next((place for place in places if not self._selections[place].is_made), None)
+        if open_one is not None:
+            self._turn_to(open_one)
+        elif gives and self._selection.is_made:
+            answers = tuple(
+                selection.answers(question)
+                for question, selection in zip(self.question.questions, self._selections, strict=True)
+            )
+            self._give(InquiryAnswer(answers))
+
+    def _turn_to(self, place: int) -> None:
+        self._at = place
+        self._body.forget()
+        self._body.jump(0)
+        self._refresh_body()
+
+    def action_move(self, step: int) -> None:
+        """Move the cursor to the next choice, or the one before."""
+        if self._reasoning or self._looked_at:
+            return
+        rows, cursor = self._last_row + 1, self._selection.cursor
+        self._point_at((cursor + step) % rows if cursor >= 0 else 0 if step > 0 else rows - 1)
+
+    def action_select(self, step: int) -> None:
+        """Show the next question, or the one before; of a single one, move the cursor. The first key only
+        enters the question."""
+        if self._reasoning or self._looked_at:
+            return
+        if len(self._selections) == 1 or self._selection.cursor < 0:
+            self.action_move(step)
+        else:
+            self._turn_to((self._at + step) % len(self._selections))
+
+    def action_mark(self) -> None:
+        """Choose the row under the cursor, or no longer."""
+        cursor = self._selection.cursor
+        if cursor == self._last_row:
+            self._write_own()
+        elif cursor >= 0:
+            self._mark(cursor)
+
+    def action_choose(self) -> None:
+        """Confirm the answer to this question, and go on to the next one or hand on all."""
+        if not self.timing.is_confirmed:
+            self._choices.show_remark(f"{key_name('enter')} was too early")
+            return
+        selection, several = self._selection, self.question.questions[self._at].several
+        if selection.cursor == self._last_row and not selection.words:
+            self._write_own()
+            return
+        is_words = selection.cursor == self._last_row
+        if selection.cursor >= 0 and not is_words and not (several and selection.is_made):
+            self._mark(selection.cursor)
+        if self._selection.is_made:
+            self._go_on(gives=True)
+        else:
+            self._choices.show_remark("choose an answer")
+
+    def action_decline(self) -> None:
+        """Answer none of the questions."""
+        self._give(InquiryAnswer(declined=True))
+
+    def _write_own(self) -> None:
+        self._open_field(own=True)
+
+    def action_reason(self) -> None:
+        self._open_field(own=False)
+
+    def _open_field(self, *, own: bool) -> None:
+        field = self.query_one(ReasonField)
+        self._is_own = own
+        field.placeholder = "Your answer" if own else "Why not?"
+        field.value = self._selection.words if own else ""
+        self._reason(shown=True)
+
+    def action_refuse(self) -> None:
+        words = self.query_one(ReasonField).value.strip()
+        if not self._is_own:
+            self._give(InquiryAnswer(declined=True, reason=words))
+            return
+        selection = self._selection
+        chosen = selection.chosen if self.question.questions[self._at].several or not words else ()
+        self._select(selection._replace(words=words, chosen=chosen))
+        self._reason(shown=False)
+        if words:
+            self._go_on(gives=len(self._selections) == 1)
+
+    def on_click(self, event: events.Click) -> None:
+        meta = event.style.meta
+        if self._reasoning:
+            return
+        if TURN in meta and not self.answered:
+            self._turn_to(meta[TURN])
+        elif PICK in meta and self._is_available("pick", (meta[PICK],)):
+            self.action_pick(meta[PICK])
+        elif PICK in meta:
+            self._choices.show_remark(self._why_no_click(str(meta[PICK])))
+        else:
+            super().on_click(event)

@@ -1,0 +1,1 @@
+"""Conversations in git worktrees of their own: made, merged and removed from the prompt."""

@@ -1,0 +1,146 @@
+"""`/worktree`: begins a conversation in a git worktree, merges that into the project, or removes it."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from textual.screen import Screen
+
+from cogency_tui.errors import CogencyError
+from cogency_tui.tui.bridge import Bridge
+from cogency_tui.tui.commands_base import FeatureCommands, Handler
+from cogency_tui.tui.kit.number_format import plural
+from cogency_tui.tui.kit.typed_app import app_of
+
+if TYPE_CHECKING:
+    from cogency_tui.agent.agent import Agent
+    from cogency_tui.agent.worktrees import Made, Worktrees
+    from cogency_tui.workspace.git.worktrees import Unmerged
+
+
+class OpenScreens(Protocol):
+    """The main screens of the open conversations, seen from one of them."""
+
+    def begin_with(self, agent: "Agent", then: Callable[[Screen[Any]], None] | None = None) -> None:
+        """Begin a conversation of `agent`, which no other screen has, on another screen."""
+        ...
+
+    def leave_worktree(self, root: Path) -> None:
+        """Close the conversations in this worktree; if there are no others, begin one in the project."""
+        ...
+
+    def running_in(self, root: Path) -> Sequence[str]:
+        """The titles of the conversations in this worktree that work or wait."""
+        ...
+
+    @property
+    def title(self) -> str:
+        """The title of the conversation on this screen."""
+        ...
+
+
+class WorktreeCommands(FeatureCommands):
+    """The commands about worktrees; conversations in them are shown by `others`."""
+
+    def __init__(self, screen: Screen[Any], bridge: Bridge, others: OpenScreens) -> None:
+        super().__init__(screen, bridge)
+        self._others = others
+
+    def handlers(self) -> dict[str, Handler]:
+        return {"worktree": self.worktree}
+
+    def worktree(self, argument: str = "") -> None:
+        """Make a worktree of a name, or `merge` or `remove` the one of this conversation."""
+        work = {"merge": self._merge, "remove": self._remove}.get(argument, partial(self._make, argument))
+        self._screen.run_worker(partial(self._reporting, work), group="worktree", exclusive=True)
+
+    async def _reporting(self, work: Callable[[], Awaitable[None]]) -> None:
+        try:
+            await work()
+        except CogencyError as exc:
+            self.complain(exc)
+
+    @property
+    def _worktrees(self) -> "Worktrees":
+        # Loaded with the first command: it is not needed to show the screen.
+        from cogency_tui.agent.worktrees import Worktrees
+
+        return Worktrees(self._bridge.agent)
+
+    async def _make(self, name: str) -> None:
+        made = await self._worktrees.make(name)
+        agent = self._bridge.agent.beside_in(made.root)
+        await agent.settle_worktree()
+        self._others.begin_with(agent, partial(_report_made, made, agent.home.project.name))
+
+    def _root(self) -> Path | None:
+        """The worktree of this conversation; without one notify the user."""
+        agent = self._bridge.agent
+        if not agent.worktree:
+            self.warn("This conversation is not in a worktree. /worktree NAME begins one in it.")
+            return None
+        return agent.project
+
+    async def _merge(self) -> None:
+        if not self.idle() or (root := self._root()) is None:
+            return
+        merged = await self._worktrees.merge(root, self._others.title)
+        first = "The uncommitted files were committed first. " if merged.committed else ""
+        self.say(
+            f"Merged into {merged.head}: {plural(merged.files, 'file')} changed. {first}"
+            "/worktree remove removes the worktree."
+        )
+
+    async def _remove(self) -> None:
+        if (root := self._root()) is None:
+            return
+        worktrees = self._worktrees
+        lost = await worktrees.unmerged(root)
+        background = self._bridge.agent.background
+        listed = background.listed() if background is not None else []
+        commands = [each.command for each in listed if each.ended is None]
+        question = describe_loss(root.name, lost, commands, self._others.running_in(root))
+
+        async def answered(yes: bool | None) -> None:
+            if yes:
+                await self._reporting(partial(self._remove_at, root))
+
+        from cogency_tui.tui.kit.dialogs import Confirmation
+
+        app_of(self._screen).push_screen(Confirmation(question), answered)
+
+    async def _remove_at(self, root: Path) -> None:
+        worktrees, app = self._worktrees, app_of(self._screen)
+        self._others.leave_worktree(root)
+        await worktrees.remove(root)
+        app.notify(f"Removed worktree {root.name}. Its conversations stay in /resume.", markup=False)
+
+
+def _report_made(made: "Made", project: str, screen: Screen[Any]) -> None:
+    text = f"Worktree {made.root.name}: branch {made.branch} from {made.head}."
+    if made.left:
+        files = plural(len(made.left), "uncommitted file")
+        is_one = len(made.left) == 1
+        text += f" {files} of {project} {'is' if is_one else 'are'} not in it."
+    screen.notify(text, severity="warning" if made.left else "information", markup=False)
+
+
+def describe_loss(name: str, lost: "Unmerged", commands: Sequence[str], running: Sequence[str]) -> str:
+    """The question whether to remove a worktree: what would be lost, and the `commands` and `running`
+    conversations that would be stopped."""
+    from cogency_tui.safe_text import one_line
+    from cogency_tui.workspace.git.worktrees import named
+
+    lines: list[str] = []
+    if lost.files:
+        lines.append(f"{plural(len(lost.files), 'uncommitted file')}: {named(lost.files)}")
+    if lost.commits:
+        are = "is" if lost.commits == 1 else "are"
+        lines.append(f"{plural(lost.commits, 'commit')} of cogency/{name} that {are} not merged")
+    lines += [f"“{title}” is still running" for title in running]
+    lines += [f"running in the background: {one_line(command)}" for command in commands]
+    if not lines:
+        return f"Remove worktree {name} and its branch? Everything in it is merged."
+    listed = "\n".join(f"  {line}" for line in lines)
+    return f"Remove worktree {name} and its branch? This would be lost or stopped:\n\n{listed}"

@@ -1,0 +1,196 @@
+"""What a language server says of an edit, in the edit's result."""
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cogency_tui.agent import diagnostics
+from cogency_tui.agent.agent import Agent
+from cogency_tui.config.language_servers import LanguageServerSettings
+from cogency_tui.config.schema import Permissions, Settings
+from cogency_tui.protocol.events import ResultEvent
+from cogency_tui.store.store import new_conversation_id
+from tests.peers.language_servers import fake
+from tests.peers.scripted import Reply, ScriptedProvider
+
+
+def calls(*records: tuple[str, dict[str, Any]]) -> str:
+    return f"<execute>{json.dumps([{'name': name, 'args': args} for name, args in records])}</execute>"
+
+
+def edit(old: str, new: str, file: str = "a.fake") -> str:
+    return calls(("edit", {"file": file, "old": old, "new": new}))
+
+
+class Desk:
+    """An agent in a project with a file `a.fake`, and the results of its calls."""
+
+    def __init__(
+        self,
+        root: Path,
+        *replies: Reply,
+        tables: dict[str, LanguageServerSettings] | None = None,
+        permissions: Permissions = "auto",
+        on: bool = True,
+    ) -> None:
+        self.project = root / "project"
+        self.project.mkdir()
+        (self.project / "a.fake").write_text("one\ntwo bad\nthree\n")
+        self.provider = ScriptedProvider(*replies)
+        self.agent = Agent(
+            self.provider,
+            project=self.project,
+            data=root / "data",
+            settings=Settings(language_servers=fake() if tables is None else tables, diagnostics=on),
+            permissions=permissions,
+        )
+        self.results: list[ResultEvent] = []
+        self.notices: list[str] = []
+        self.id = new_conversation_id()
+
+    async def turn(self) -> list[ResultEvent]:
+        """The results of a turn."""
+        before = len(self.results)
+        async for event in self.agent.stream("go", conversation_id=self.id, chunks=False):
+            if event["type"] == "result" and "partial" not in event:
+                self.results.append(event)
+            if event["type"] == "error":
+                self.notices.append(event["payload"]["error"])
+        return self.results[before:]
+
+
+async def test_an_edit_says_what_it_added_and_fixed(tmp_path: Path) -> None:
+    desk = Desk(
+        tmp_path,
+        edit("three\n", "three bad\nodd\n"),
+        edit("one\n", "zero\none\n"),
+        edit("two bad\nthree bad\n", "two\n"),
+        "Done.",
+    )
+    async with desk.agent:
+        added, moved, fixed = await desk.turn()
+        review = desk.agent.review(desk.id)
+        ((file,),) = [group.files for group in (await review.overview()).groups]
+        hunks = (await review.diff(file.key)).hunks
+    assert [(one["line"], one.get("rule")) for one in hunks[-1].problems] == [(3, "no-bad"), (4, "no-odd")]
+    assert added["payload"].get("diagnostics") == {
+        "added": [
+            {
+                "path": "a.fake",
+                "line": 3,
+                "column": 7,
+                "severity": "error",
+                "message": "bad on line 3: three bad",
+                "rule": "no-bad",
+                "source": "fake",
+            },
+            {
+                "path": "a.fake",
+                "line": 4,
+                "column": 1,
+                "severity": "warning",
+                "message": "odd on line 4: odd",
+                "rule": "no-odd",
+                "source": "fake",
+            },
+        ],
+        "fixed": 0,
+    }
+    assert added["payload"].get("note") == (
+        "This edit added 2 problems:\n"
+        "a.fake:3:7: error: bad on line 3: three bad (no-bad)\n"
+        "a.fake:4:1: warning: odd on line 4: odd (no-odd)"
+    )
+    assert "diagnostics" not in moved["payload"]
+    assert "note" not in moved["payload"]
+    assert fixed["payload"].get("diagnostics") == {"added": [], "fixed": 2}
+    assert "This fixed 2 problems." in desk.provider.sent[-1][-1]["content"]
+
+
+async def test_a_new_file_and_another_file_of_the_same_edit(tmp_path: Path) -> None:
+    desk = Desk(
+        tmp_path,
+        calls(("write", {"file": "b.fake", "content": "bad\n"})),
+        calls(("replace", {"pattern": "*.fake", "old": "bad", "new": "bad odd"})),
+        "Done.",
+    )
+    async with desk.agent:
+        new, both = await desk.turn()
+    assert [(one["path"], one["line"]) for one in new["payload"].get("diagnostics", {})["added"]] == [
+        ("b.fake", 1)
+    ]
+    found = {(one["path"], one.get("rule")) for one in both["payload"].get("diagnostics", {})["added"]}
+    assert {("a.fake", "no-odd"), ("b.fake", "no-odd")} <= found
+
+
+async def test_what_comes_late_goes_with_the_next_result_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(diagnostics, "PATIENCE", 0.05)
+    gate = tmp_path / "gate"
+    look = calls(("read", {"file": "a.fake"}))
+    desk = Desk(
+        tmp_path,
+        edit("three", "three bad"),
+        edit("one", "one odd"),
+        look,
+        "One.",
+        look,
+        "Two.",
+        look,
+        "Three.",
+        tables=fake("slow", str(gate)),
+    )
+    async with desk.agent:
+        first, second, read = await desk.turn()
+        assert not any("diagnostics" in each["payload"] for each in (first, second, read))
+        gate.touch()
+        conversation = desk.agent._conversations.conversation(desk.id)  # pyright: ignore[reportPrivateUsage]
+        checks = conversation._diagnostics  # pyright: ignore[reportPrivateUsage]
+        await asyncio.wait(checks._running)  # pyright: ignore[reportPrivateUsage]
+        (late,) = await desk.turn()
+        (again,) = await desk.turn()
+    change = late["payload"].get("diagnostics")
+    assert change is not None
+    assert [(one.get("call"), one.get("rule")) for one in change["added"]] == [
+        (first["id"], "no-bad"),
+        (second["id"], "no-odd"),
+    ]
+    assert late["payload"].get("note", "").startswith("Earlier edits added 2 problems:\na.fake:3:7: error")
+    assert "diagnostics" not in again["payload"]
+
+
+async def test_one_option_turns_it_off(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, edit("three", "three bad"), "Done.", on=False)
+    async with desk.agent:
+        (result,) = await desk.turn()
+    assert "diagnostics" not in result["payload"]
+
+
+async def test_a_server_that_dies_costs_one_notice_and_no_edit(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, edit("three", "three bad"), "Done.", tables=fake("die"))
+    async with desk.agent:
+        (result,) = await desk.turn()
+    assert result["payload"]["state"] == "done"
+    assert "diagnostics" not in result["payload"]
+    assert [each for each in desk.notices if "language server" in each]
+
+
+async def test_a_failed_edit_and_a_declined_one_say_nothing(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, edit("nowhere", "bad"), edit("three", "bad"), "Done.", permissions="plan")
+    async with desk.agent:
+        results = await desk.turn()
+    assert all(result["payload"]["error"] for result in results)
+    assert not any("diagnostics" in result["payload"] for result in results)
+
+
+async def test_secrets_in_a_message_are_hidden(tmp_path: Path) -> None:
+    key = "sk-proj-" + "a1B2c3D4e5F6" * 4
+    desk = Desk(tmp_path, edit("three", f'bad = "{key}"'), "Done.")
+    async with desk.agent:
+        (result,) = await desk.turn()
+    assert "diagnostics" in result["payload"]
+    assert key not in json.dumps(result["payload"])

@@ -1,0 +1,196 @@
+"""Conversations in git worktrees: made, worked in, merged and removed, with the rules of their project."""
+
+import subprocess
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+import pytest
+
+from cogency_tui.agent.agent import Agent
+from cogency_tui.agent.permissions.gate import Answer, Question
+from cogency_tui.agent.project.trust import TrustState
+from cogency_tui.agent.worktrees import Worktrees
+from cogency_tui.config.schema import Settings
+from cogency_tui.errors import UsageError
+from tests.agent.templates import TEMPLATES
+from tests.agent.test_turns import block, turn
+from tests.peers.scripted import ScriptedProvider
+
+LINES = "".join(f"line {number}\n" for number in range(1, 21))
+
+
+def git(directory: Path, *arguments: str) -> str:
+    return subprocess.run(
+        ["git", *arguments], cwd=directory, check=True, capture_output=True, text=True
+    ).stdout.strip()
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    """A repository with a commit."""
+    project = tmp_path / "shop"
+    project.mkdir()
+    (project / "app.py").write_text(LINES)
+    git(project, "init", "-q", "-b", "main")
+    git(project, "config", "user.name", "Ada")
+    git(project, "config", "user.email", "ada@example.org")
+    git(project, "add", "-A")
+    git(project, "commit", "-qm", "first")
+    return project
+
+
+@pytest.fixture
+async def agent(tmp_path: Path, shop: Path) -> AsyncGenerator[Agent]:
+    TEMPLATES.copy_store(tmp_path / "data")
+    environ = {"XDG_CONFIG_HOME": str(tmp_path / "config")}
+    made = Agent(
+        ScriptedProvider(),
+        project=shop,
+        data=tmp_path / "data",
+        settings=Settings(),
+        permissions="auto",
+        environ=environ,
+    )
+    async with made:
+        yield made
+
+
+def edit(old: str, new: str) -> str:
+    return block(("edit", {"file": "app.py", "old": f"{old}\n", "new": f"{new}\n"}))
+
+
+async def work(agent: Agent, conversation: str, *replies: str) -> None:
+    agent.permissions = "auto"
+    agent.provider = ScriptedProvider(*replies, "Done.", size=10_000)
+    await turn(agent, f"work in {conversation}", conversation_id=conversation)
+
+
+async def test_a_conversation_works_in_a_worktree_of_its_own_and_is_merged(agent: Agent, shop: Path) -> None:
+    worktrees = Worktrees(agent)
+    made = await worktrees.make("parser")
+    assert (made.branch, made.head, list(made.left)) == ("cogency/parser", "main", [])
+    assert worktrees.names() == ["parser"]
+    inside = agent.beside_in(made.root)
+    assert (inside.worktree, inside.home, inside.project) == ("parser", agent, made.root)
+    await work(inside, "c", edit("line 3", "parsed"))
+    assert (shop / "app.py").read_text() == LINES
+    assert (await worktrees.unmerged(made.root)).files == ["app.py"]
+    await work(agent, "m", edit("line 15", "main"), block(("shell", {"command": "git commit -qam main"})))
+
+    merged = await worktrees.merge(made.root, "fix\nparser")
+
+    assert (merged.head, merged.files, merged.committed) == ("main", 1, True)
+    assert (shop / "app.py").read_text() == LINES.replace("line 3\n", "parsed\n").replace("line 15", "main")
+    assert git(shop, "log", "-1", "--format=%s", "cogency/parser") == "fix⏎parser"
+    with pytest.raises(UsageError, match="Nothing to merge"):
+        await worktrees.merge(made.root, "again")
+    await worktrees.remove(made.root)
+    assert not made.root.exists()
+    assert git(shop, "branch", "--list", "cogency/*") == ""
+    assert worktrees.names() == []
+
+
+async def test_a_conflict_or_an_uncommitted_file_leaves_the_project_as_it_is(
+    agent: Agent, shop: Path
+) -> None:
+    worktrees = Worktrees(agent)
+    made = await worktrees.make("")
+    assert made.root.name == "tree-1"
+    await work(agent.beside_in(made.root), "c", edit("line 3", "theirs"))
+    (shop / "app.py").write_text(LINES.replace("line 15", "uncommitted"))
+    assert (await worktrees.make("other")).left == ["app.py"]
+    with pytest.raises(
+        UsageError, match=r"app\.py has uncommitted changes in shop.*committed in cogency/tree-1"
+    ):
+        await worktrees.merge(made.root, "x")
+    (shop / "app.py").write_text(LINES.replace("line 3\n", "ours\n"))
+    git(shop, "commit", "-qam", "ours")
+    with pytest.raises(UsageError, match=r"app\.py conflicts with main"):
+        await worktrees.merge(made.root, "x")
+    assert git(shop, "status", "--porcelain") == ""
+    assert "ours" in (shop / "app.py").read_text()
+    assert (await worktrees.unmerged(made.root)).commits == 1
+
+
+async def test_hooks_of_the_repository_do_not_run(agent: Agent, shop: Path, tmp_path: Path) -> None:
+    for name in ("post-checkout", "pre-commit", "post-commit", "post-merge", "reference-transaction"):
+        hook = shop / ".git/hooks" / name
+        hook.parent.mkdir(exist_ok=True)
+        hook.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\n")
+        hook.chmod(0o755)
+    worktrees = Worktrees(agent)
+    made = await worktrees.make("x")
+    (made.root / "app.py").write_text("new\n")
+    await worktrees.merge(made.root, "x")
+    await worktrees.remove(made.root)
+    assert (shop / "app.py").read_text() == "new\n"
+    assert not (tmp_path / "ran").exists()
+
+
+async def test_there_is_none_without_a_repository_a_commit_or_its_own_filters(
+    agent: Agent, shop: Path, tmp_path: Path
+) -> None:
+    worktrees = Worktrees(agent)
+    for name in ("../x", "a b", "-x", "x" * 50):
+        with pytest.raises(UsageError, match="cannot be named"):
+            await worktrees.make(name)
+    await worktrees.make("x")
+    with pytest.raises(UsageError, match="There is a worktree x already"):
+        await worktrees.make("x")
+    git(shop, "config", "filter.crypt.clean", "cat")
+    with pytest.raises(UsageError, match="filters of its own"):
+        await Worktrees(agent).make("y")
+    git(shop, "config", "--remove-section", "filter.crypt")
+    (shop / ".git").rename(tmp_path / "away")
+    with pytest.raises(UsageError, match="not in a git repository"):
+        await Worktrees(agent).make("y")
+
+
+async def test_its_conversations_rules_and_trust_are_those_of_the_project(
+    agent: Agent, shop: Path, tmp_path: Path
+) -> None:
+    (shop / ".cogency").mkdir()
+    (shop / ".cogency/config.toml").write_text('[agents.helper]\ndescription = "helps"\n')
+    git(shop, "add", "-A")
+    git(shop, "commit", "-qm", "config")
+    agent.project_settings.accept(agent.project_settings.survey())
+    agent.rules.add("write", "*.py")
+    made = await Worktrees(agent).make("parser")
+    inside = agent.beside_in(made.root)
+    inside.provider = ScriptedProvider(edit("line 3", "x"), "Done.", size=10_000)
+    inside.permissions = "ask"
+    asked: list[str] = []
+
+    async def decline(question: Question) -> Answer:
+        asked.append(question.summary)
+        return Answer(False)
+
+    inside.ask = decline
+    await turn(inside, "go", conversation_id="c")
+    assert asked == []
+    assert "x" in (made.root / "app.py").read_text().split("\n")
+    store = await agent.store()
+    assert [each.id for each in await store.conversations(str(shop), limit=9)] == ["c"]
+    assert (await store.latest(str(shop))) is not None
+    assert [each.conversation.id for each in (await agent.recall.page("go")).listed] == ["c"]
+
+    assert inside.project_settings.survey().state is TrustState.TRUSTED
+    assert "helper" in inside.project_settings.now.agents
+    (made.root / ".cogency/config.toml").write_text('[agents.helper]\ndescription = "harms"\n')
+    assert inside.project_settings.survey().state is TrustState.CHANGED
+    inside.project_settings.refresh()
+    assert "helper" not in inside.project_settings.now.agents
+    assert agent.project_settings.survey().state is TrustState.TRUSTED
+
+
+async def test_each_has_its_own_files_undo_and_review(agent: Agent, shop: Path) -> None:
+    made = await Worktrees(agent).make("parser")
+    inside = agent.beside_in(made.root)
+    await work(agent, "m", edit("line 3", "main"))
+    await work(inside, "c", edit("line 3", "parsed"))
+    (file,) = (await inside.review("c").overview()).groups[0].files
+    assert file.path == "app.py"
+    undo = await inside.undo("c")
+    await undo.apply(await undo.of_turn())
+    assert (made.root / "app.py").read_text() == LINES
+    assert "main" in (shop / "app.py").read_text()

@@ -1,0 +1,142 @@
+"""Language servers from the package registries, and what a hostile project does to them."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from cogency_tui.tools.language_servers.client import Problem, Span
+from cogency_tui.tools.language_servers.server import Unavailable
+from tests.peers import node_servers
+from tests.tools.language_servers.conftest import Bench
+
+pytestmark = pytest.mark.xdist_group("language-servers")
+
+BIN = Path(sys.executable).parent
+"""basedpyright, ruff and clangd come with the packages for development."""
+
+
+@pytest.fixture(scope="module")
+def node_programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    try:
+        return node_servers.install(tmp_path_factory.mktemp("node-servers"))
+    except node_servers.Unavailable as exc:
+        pytest.skip(str(exc))
+
+
+@pytest.fixture
+def real(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> Bench:
+    """The built-in table, with the programs of this environment."""
+    monkeypatch.delenv("VIRTUAL_ENV", raising=False)
+    bench.tables = {}
+    bench.environ = dict(os.environ) | {"PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"}
+    return bench
+
+
+async def problems(bench: Bench, name: str, *texts: str, server: str) -> list[list[Problem]]:
+    """The problems of each text of a file."""
+    path = bench.put(name, texts[0])
+    found = {each.about.name: (each, language) for each, language in await bench.servers.of(path)}
+    one, language = found[server]
+    answers: list[list[Problem]] = []
+    for text in texts:
+        answer = await one.ask(
+            lambda client, seconds, text=text: client.problems(path, language, text, seconds)
+        )
+        answers.append([*answer])
+    return answers
+
+
+def places(problems: list[Problem]) -> list[tuple[int, str, str]]:
+    return [(one.line, one.severity, one.rule) for one in problems]
+
+
+async def test_basedpyright_types(real: Bench) -> None:
+    real.put("b.py", "def f(a: int) -> int:\n    return a\n")
+    before, after = await problems(
+        real, "a.py", "import b\nb.f(1)\n", "import b\n\nb.f('x')\n", server="basedpyright"
+    )
+    assert before == []
+    assert places(after) == [(3, "error", "reportArgumentType")]
+    assert after[0].message.startswith("Argument of type \"Literal['x']\" cannot be assigned")
+
+
+async def test_ruff_lint(real: Bench) -> None:
+    before, after = await problems(real, "a.py", "x = 1\n", "x = y\n", server="ruff")
+    assert before == []
+    assert [rule for _line, _severity, rule in places(after)] == ["F821"]
+
+
+@pytest.mark.exhaustive
+async def test_clangd_c(real: Bench) -> None:
+    before, after = await problems(
+        real, "a.c", "int main(void) { return 0; }\n", "int main(void) { return y; }\n", server="clangd"
+    )
+    assert before == []
+    assert places(after) == [(1, "error", "undeclared_var_use")]
+
+
+@pytest.mark.exhaustive
+async def test_typescript_types_and_symbols(real: Bench, node_programs: Path) -> None:
+    real.environ["PATH"] = f"{node_programs}{os.pathsep}{real.environ['PATH']}"
+    assert await real.servers.of(real.root / "a.ts") == []
+    real.decided = True
+    good = "export const count: number = 1;\nconsole.log(count);\n"
+    before, after = await problems(real, "a.ts", good, good.replace("= 1", "= 'a'"), server="typescript")
+    assert before == []
+    assert places(after) == [(1, "error", "2322")]
+    path = real.root / "a.ts"
+    ((server, _language),) = await real.servers.of(path)
+    spans = await server.ask(lambda client, seconds: client.definitions(path, 1, 13, seconds))
+    assert spans == [Span(path, 0, 13, 0, 18)]
+    edits = await server.ask(lambda client, seconds: client.rename(path, 1, 13, "total", seconds))
+    assert sorted(edit.span.line for edit in edits) == [0, 1]
+
+
+def plant(path: Path, canary: Path) -> None:
+    """A program that says that it ran."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f'#!/bin/sh\necho "$0 $@" >> {canary}\nexec {sys.executable} "$@"\n')
+    path.chmod(0o755)
+
+
+async def test_nothing_of_a_hostile_project_runs(real: Bench, tmp_path: Path) -> None:
+    """Its interpreter, its servers, its modules and its settings are used for nothing."""
+    canary = tmp_path / "canary"
+    for name in ("python", "python3"):
+        plant(real.root / ".venv/bin" / name, canary)
+    for place in (".venv/bin", "node_modules/.bin", "venv/bin", "bin"):
+        for name in ("basedpyright-langserver", "ruff", "node", "typescript-language-server", "clangd"):
+            plant(real.root / place / name, canary)
+    real.environ["PATH"] = f"{real.root}/bin{os.pathsep}bin{os.pathsep}{real.environ['PATH']}"
+    real.environ |= {"PYTHONPATH": f".:{real.root}", "NODE_OPTIONS": f"--require {real.root}/evil.js"}
+    trap = f"open({str(canary)!r}, 'a').write(__name__)\n"
+    for name in ("re.py", "sitecustomize.py", "basedpyright/__init__.py"):
+        real.put(name, trap)
+    real.put("evil.js", f"require('fs').appendFileSync({str(canary)!r}, 'evil')\n")
+    packages = real.root / ".venv/lib/python3.11/site-packages/theirs"
+    packages.mkdir(parents=True)
+    (packages / "__init__.py").write_text("value: int = 1\n")
+    real.put(".venv/pyvenv.cfg", "home = /usr/bin\n")
+    real.put("pyrightconfig.json", '{"venvPath": ".", "venv": ".venv", "pythonVersion": "3.11"}')
+    real.put(".clangd", f"CompileFlags:\n  Compiler: {real.root}/bin/clangd\n  Add: [-fplugin=./evil.so]\n")
+    real.put("compile_commands.json", '[{"directory": ".", "command": "./bin/clangd a.c", "file": "a.c"}]')
+    good, bad = "import theirs\n\nprint(theirs.value)\n", "import theirs\n\nx: str = theirs.value\n"
+    before, after = await problems(real, "a.py", good, bad, server="basedpyright")
+    # The packages are read, and nothing of them is run.
+    assert before == []
+    assert places(after) == [(3, "error", "reportAssignmentType")]
+    assert len((await problems(real, "a.py", "x = 1\n", "x = y\n", server="ruff"))[1]) == 1
+    await problems(real, "a.c", "int main(void) { return 0; }\n", server="clangd")
+    assert not canary.exists(), canary.read_text()
+    assert {each.name for each in await real.servers.listed() if each.running} == {
+        "basedpyright",
+        "ruff",
+        "clangd",
+    }
+    # All of it would have run if the user had allowed it.
+    real.decided = True
+    with pytest.raises(Unavailable):
+        await problems(real, "a.py", good, server="basedpyright")
+    assert canary.exists()

@@ -1,0 +1,61 @@
+"""/lsp, and what language servers report, on the screen."""
+
+import json
+from pathlib import Path
+
+from cogency_tui.agent.agent import Agent
+from cogency_tui.config.language_servers import LanguageServerSettings
+from cogency_tui.config.schema import Settings
+from cogency_tui.tui.kit.dialogs import DialogBody
+from cogency_tui.tui.language_servers.screen import LanguageServersScreen
+from cogency_tui.tui.review.diff_view import DiffView
+from tests.peers.language_servers import fake
+from tests.peers.scripted import ScriptedProvider
+from tests.tui.driving import at_work, finished, main_of, send, shown, until
+
+CALL = f"<execute>{json.dumps([{'name': 'edit', 'args': {'file': 'a.fake', 'old': 'one', 'new': 'bad one'}}])}</execute>"
+
+OFF = {
+    name: LanguageServerSettings(enabled=False)
+    for name in ("basedpyright", "ruff", "clangd", "typescript", "gopls", "rust-analyzer")
+}
+
+
+def agent_in(project: Path, *replies: str, **servers: LanguageServerSettings) -> Agent:
+    (project / "a.fake").write_text("one\ntwo\n")
+    return Agent(
+        ScriptedProvider(*replies),
+        project=project,
+        data=project.parent / "data",
+        settings=Settings(language_servers=OFF | servers),
+        permissions="auto",
+    )
+
+
+async def test_a_server_that_runs_code_of_the_project_is_allowed_and_its_findings_are_shown(
+    project: Path,
+) -> None:
+    agent = agent_in(project, CALL, "Done.", **fake(runs_project_code="scripts"))
+    async with at_work(agent) as pilot:
+        await send(pilot, "/lsp")
+        await until(pilot, lambda: isinstance(pilot.app.screen, LanguageServersScreen))
+        listed, note = pilot.app.screen.query_one("#lsp-list"), pilot.app.screen.query_one(DialogBody)
+        await until(pilot, lambda: "? fake" in shown(listed) and "asks first" in shown(listed))
+        assert "Runs code of this project: scripts. It starts only if you allow it." in shown(note)
+        await pilot.press("a")
+        await until(pilot, lambda: "◌ fake" in shown(listed) and "You allow it" in shown(note))
+        await pilot.press("escape")
+        await send(pilot, "edit")
+        await finished(pilot)
+        conversation = main_of(pilot).query_one("Conversation")
+        await until(pilot, lambda: "1 error added" in shown(conversation))
+        assert "a.fake:1  bad on line 1: bad one" in shown(conversation)
+        await send(pilot, "/lsp")
+        await until(pilot, lambda: isinstance(pilot.app.screen, LanguageServersScreen))
+        listed = pilot.app.screen.query_one("#lsp-list")
+        await until(pilot, lambda: "✓ fake" in shown(listed) and "MB" in shown(listed))
+        await pilot.press("escape")
+        await pilot.press("f5")
+        await until(pilot, lambda: bool(pilot.app.screen.query(DiffView)))
+        diff = pilot.app.screen.query_one(DiffView)
+        await until(pilot, lambda: "✗ a.fake:1  bad on line 1: bad one" in shown(diff))

@@ -1,0 +1,147 @@
+"""`/worktree`: a conversation in a git worktree of its own, from the beginning to the removal."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+from cogency_tui.agent.agent import Agent
+from cogency_tui.config.schema import Settings
+from cogency_tui.tui.kit.dialogs import Confirmation
+from cogency_tui.tui.switcher.screen import SwitcherScreen
+from cogency_tui.tui.worktree.commands import describe_loss
+from cogency_tui.workspace.git.worktrees import Unmerged
+from tests.agent.repositories import git
+from tests.agent.test_turns import turn
+from tests.peers.scripted import ScriptedProvider
+from tests.tui.driving import app_over, header_of, main_of, opened, seen, send, shown, told, until
+from tests.tui.review.stage import edit
+
+LINES = "".join(f"line_{number} = {number}\n" for number in range(1, 41))
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    """A repository with a commit."""
+    project = tmp_path / "shop"
+    project.mkdir()
+    (project / "app.py").write_text(LINES)
+    git(project, "init", "-q", "-b", "main")
+    git(project, "config", "user.name", "Ada")
+    git(project, "config", "user.email", "ada@example.org")
+    git(project, "add", "-A")
+    git(project, "commit", "-qm", "first")
+    return project
+
+
+def agent_over(shop: Path, *replies: str) -> Agent:
+    return Agent(
+        ScriptedProvider(*replies, size=10_000),
+        project=shop,
+        data=shop.parent / "data",
+        permissions="auto",
+        settings=Settings(titles=False),
+    )
+
+
+async def in_worktree(pilot: Pilot[Any], name: str) -> None:
+    await until(pilot, lambda: main_of(pilot).agent.worktree == name)
+    await opened(pilot)
+    main_of(pilot).agent.permissions = "auto"
+
+
+async def test_a_conversation_begins_in_a_worktree_is_merged_and_removed(shop: Path) -> None:
+    agent = agent_over(shop, edit("app.py", "line_3 = 3", "line_3 = 0"), "Done.")
+    (shop / "mine.py").write_text("not committed\n")
+    async with app_over(agent).run_test(size=(120, 40), notifications=True) as pilot:
+        await opened(pilot)
+        await send(pilot, "/worktree parser")
+        await in_worktree(pilot, "parser")
+        await until(
+            pilot,
+            lambda: (
+                told(pilot)
+                == "Worktree parser: branch cogency/parser from main. 1 uncommitted file of shop is not in it."
+            ),
+        )
+        assert len(pilot.app.conversations.screens) == 1
+        assert "shop" in shown(header_of(pilot))
+        assert "⎇ parser" in shown(header_of(pilot))
+        await send(pilot, "fix parser")
+        root = main_of(pilot).agent.project
+        await until(pilot, lambda: "line_3 = 0" in (root / "app.py").read_text())
+        await until(pilot, lambda: main_of(pilot).state == "idle" and not main_of(pilot).bridge.working)
+        assert (shop / "app.py").read_text() == LINES
+        await pilot.press("f9")
+        await until(pilot, lambda: isinstance(pilot.app.screen, SwitcherScreen))
+        await until(pilot, lambda: "fix parser ⎇ parser" in seen(pilot))
+        await pilot.press("escape")
+        await send(pilot, "/worktree merge")
+        await until(
+            pilot, lambda: told(pilot).startswith("Merged into main: 1 file changed. The uncommitted")
+        )
+        assert "line_3 = 0" in (shop / "app.py").read_text()
+        (root / "more.py").write_text("left\n")
+        await send(pilot, "/worktree remove")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Confirmation))
+        await until(pilot, lambda: "1 uncommitted file: more.py" in seen(pilot))
+        await pilot.press("y")
+        await until(pilot, lambda: told(pilot).startswith("Removed worktree parser."))
+        assert not root.exists()
+        assert main_of(pilot).agent.project == shop
+    await agent.close()
+
+
+async def test_a_past_conversation_opens_in_its_worktree_or_says_that_it_is_gone(shop: Path) -> None:
+    from cogency_tui.agent.worktrees import Worktrees
+
+    agent = agent_over(shop)
+    async with agent:
+        made = await Worktrees(agent).make("parser")
+        inside = agent.beside_in(made.root)
+        inside.provider = ScriptedProvider("Done.", size=10_000)
+        await turn(inside, "fix parser", conversation_id="c")
+    again = agent_over(shop)
+    async with app_over(again, conversation_id="c").run_test(size=(120, 40), notifications=True) as pilot:
+        await in_worktree(pilot, "parser")
+        await until(pilot, lambda: "fix parser" in seen(pilot))
+        assert len(pilot.app.conversations.screens) == 1
+    async with again:
+        await Worktrees(again).remove(made.root)
+    gone = agent_over(shop)
+    async with app_over(gone, conversation_id="c").run_test(size=(120, 40), notifications=True) as pilot:
+        await until(
+            pilot,
+            lambda: told(pilot) == "Worktree parser of this conversation is gone. It continues in shop.",
+        )
+        assert main_of(pilot).agent.project == shop
+    await gone.close()
+
+
+@pytest.mark.parametrize("argument", ["merge", "remove"])
+async def test_without_a_worktree_there_is_nothing_to_merge_or_remove(shop: Path, argument: str) -> None:
+    async with app_over(agent_over(shop)).run_test(size=(120, 40), notifications=True) as pilot:
+        await opened(pilot)
+        await send(pilot, f"/worktree {argument}")
+        await until(pilot, lambda: told(pilot).startswith("This conversation is not in a worktree."))
+
+
+async def test_a_name_that_cannot_be_used_is_reported(shop: Path) -> None:
+    async with app_over(agent_over(shop)).run_test(size=(120, 40), notifications=True) as pilot:
+        await opened(pilot)
+        await send(pilot, "/worktree ../x")
+        await until(pilot, lambda: told(pilot).startswith("A worktree cannot be named “../x”."))
+
+
+def test_what_would_be_lost_is_named() -> None:
+    lost = Unmerged(["a.py"], 2)
+    assert describe_loss("x", lost, ["npm start"], ["fix parser"]) == (
+        "Remove worktree x and its branch? This would be lost or stopped:\n\n"
+        "  1 uncommitted file: a.py\n"
+        "  2 commits of cogency/x that are not merged\n"
+        "  “fix parser” is still running\n"
+        "  running in the background: npm start"
+    )
+    nothing = "Remove worktree x and its branch? Everything in it is merged."
+    assert describe_loss("x", Unmerged([], 0), [], []) == nothing
