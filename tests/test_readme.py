@@ -164,7 +164,7 @@ def test_each_recipe_names_what_its_files_have(kind: str, recipe: str) -> None:
 
 
 def test_there_is_a_recipe_for_each_kind_of_addition() -> None:
-    assert len(RECIPES) == 14
+    assert len(RECIPES) == 15
 
 
 def test_what_it_shows_is_there() -> None:

@@ -129,6 +129,9 @@ class Agent:
         self._environment = environment
         self._project_settings: ProjectSettings | None = None
         self._from_project: Mapping[str, Any] = {}
+        self._home: Agent | None = None
+        self._worktrees: dict[Path, Agent] = {}
+        """The agents of worktrees, of the one whose project these belong to."""
         self.workspace = Workspace(Path(project) if project is not None else Path.cwd())
         self.configured = self._configure()
         """The settings, each with its origin."""
@@ -159,9 +162,6 @@ class Agent:
         self._closing_too: list[Callable[[], Awaitable[None]]] = []
         self._provider_given = None if llm is None or isinstance(llm, str) else llm
         self._extensions = (tools or (), mcp or {})
-        self._home: Agent | None = None
-        self._worktrees: dict[Path, Agent] = {}
-        """The agents of worktrees, of the one whose project these belong to."""
         self._conversations = Conversations(self, tools or (), environment, self._release, mcp or {})
 
     @property

@@ -96,6 +96,12 @@ class PastTurn:
         return self.message["timestamp"]
 
     @property
+    def prompt(self) -> str:
+        """The message, with the note on the user's decisions that the model was sent with it."""
+        review = self.message.get("review")
+        return "\n\n".join([self.message["content"], *([review["text"]] if review else [])])
+
+    @property
     def images(self) -> Sequence[Image]:
         return self.message.get("images", ())
 
@@ -270,11 +276,6 @@ class Rerun:
         self.copy = copy
         self._original = original
 
-    @property
-    def prompt(self) -> str:
-        """The message."""
-        return self.turn.message["content"]
-
     async def stream(self, *, chunks: bool = False) -> AsyncGenerator[Event]:
         """Run the turn; yield its events.
 
@@ -282,7 +283,7 @@ class Rerun:
             CogencyError: as `Agent.stream`.
         """
         async for event in self.agent.stream(
-            self.prompt, conversation_id=self.id, chunks=chunks, images=self.turn.images
+            self.turn.prompt, conversation_id=self.id, chunks=chunks, images=self.turn.images
         ):
             yield event
 

@@ -151,13 +151,15 @@ def text_as_bytes(connection: sqlite3.Connection) -> Generator[None]:
 def conversations(connection: sqlite3.Connection) -> dict[bytes, ConversationRecord]:
     """Return the conversations that count, those in the trash included, by id."""
     rows = {row[0]: row for row in connection.execute(_CONVERSATIONS)}
-    above = {id: row[6] for id, row in rows.items() if row[7] is not None and row[6] in rows}
+    parents = {id: row[6] for id, row in rows.items() if row[6] in rows}
+    above = {id: parent for id, parent in parents.items() if rows[id][7] is not None}
     found: dict[bytes, ConversationRecord] = {}
     for id, (_, _, provider, model, created, updated, parent, call, _) in rows.items():
         root = _root_of(id, above)
-        project, origin, imported = rows[root][1], rows[root][6], rows[root][8]
-        if imported and origin is None:
+        if rows[root][8] and rows[root][6] is None:
             continue
+        # A turn that was run again is a fork in a directory of its own.
+        project = rows[_root_of(id, parents)][1]
         begun = created if parent is not None and call is None else 0.0
         label = label_of(from_column(provider), from_column(model))
         found[id] = ConversationRecord(

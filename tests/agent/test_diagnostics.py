@@ -17,6 +17,12 @@ from tests.peers.language_servers import fake
 from tests.peers.scripted import Reply, ScriptedProvider
 
 
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy machine may take its time."""
+    monkeypatch.setattr(diagnostics, "PATIENCE", 60.0)
+
+
 def calls(*records: tuple[str, dict[str, Any]]) -> str:
     return f"<execute>{json.dumps([{'name': name, 'args': args} for name, args in records])}</execute>"
 

@@ -12,6 +12,7 @@ from cogency_tui.agent.rerun import (
     RerunChoice,
     ScratchCopy,
     prepare,
+    read_turn,
     rerunning,
     states_after,
     states_before,
@@ -141,6 +142,16 @@ async def test_a_model_that_cannot_be_used_leaves_no_copy(worked: tuple[Agent, s
         async with rerunning(agent, id, 2, RerunChoice("nobody")):
             pass
     assert {*Path(tempfile.gettempdir()).glob(f"{prefix('rerun')}*")} == before
+
+
+async def test_the_message_has_the_note_that_the_model_was_sent_with_it(worked: tuple[Agent, str]) -> None:
+    agent, id = worked
+    store = await agent.store()
+    conversation = await store.resolve(id)
+    turn = await read_turn(store, conversation, 2)
+    assert (turn.prompt, turn.before > 0, len(turn.events) > 2) == ("go on", True, True)
+    turn.message["review"] = {"text": "[The user reverted a.py.]", "action": 1, "edit": 1}
+    assert turn.prompt == "go on\n\n[The user reverted a.py.]"
 
 
 async def test_a_turn_that_does_not_exist_names_those_that_do(worked: tuple[Agent, str]) -> None:

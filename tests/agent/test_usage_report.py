@@ -117,6 +117,17 @@ async def test_a_fork_counts_only_what_it_has_added(past: Past) -> None:
     assert (total.turns, total.requests, total.calls) == (2, 2, 1)
 
 
+async def test_a_fork_in_a_scratch_copy_counts_in_the_project_of_its_origin(past: Past) -> None:
+    origin = await past.begin("/shop")
+    await past.say(origin.id, 2)
+    fork = await Forks(past.store.database).fork(origin.id, project="/tmp/copy")
+    await past.date(fork.id, 1)
+    await past.ask(fork.id, 0.5)
+    assert fork.project == "/tmp/copy"
+    assert [*by_label(await report(past, "project"))] == [("/shop",)]
+    assert (await report(past, "model", span=replace(MONTH, project="/shop"))).total.requests == 1
+
+
 async def test_the_trash_counts_and_an_import_does_not(past: Past) -> None:
     for days in (2, 3):
         made = await past.begin("/shop")

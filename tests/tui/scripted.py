@@ -352,6 +352,18 @@ class ScriptedAgent:
     def project(self) -> Path:
         return self.workspace.root
 
+    @property
+    def home(self) -> "ScriptedAgent":
+        return self
+
+    @property
+    def worktree(self) -> str:
+        return ""
+
+    def root_of(self, project: str) -> Path | None:
+        del project
+        return None
+
     def instructions(self, conversation_id: str | None) -> Instructions:
         return Instructions()
 

@@ -84,7 +84,7 @@ class RerunCommands(FeatureCommands):
         self._scratch.run(
             rerun.agent,
             rerun.id,
-            with_images(rerun.prompt, rerun.turn.images),
+            with_images(rerun.turn.prompt, rerun.turn.images),
             partial(self._compare, rerun),
             partial(discard, agent, rerun),
         )

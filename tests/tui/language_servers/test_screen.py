@@ -3,6 +3,9 @@
 import json
 from pathlib import Path
 
+import pytest
+
+from cogency_tui.agent import diagnostics
 from cogency_tui.agent.agent import Agent
 from cogency_tui.config.language_servers import LanguageServerSettings
 from cogency_tui.config.schema import Settings
@@ -33,8 +36,10 @@ def agent_in(project: Path, *replies: str, **servers: LanguageServerSettings) ->
 
 
 async def test_a_server_that_runs_code_of_the_project_is_allowed_and_its_findings_are_shown(
-    project: Path,
+    project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # A busy machine may take its time.
+    monkeypatch.setattr(diagnostics, "PATIENCE", 60.0)
     agent = agent_in(project, CALL, "Done.", **fake(runs_project_code="scripts"))
     async with at_work(agent) as pilot:
         await send(pilot, "/lsp")

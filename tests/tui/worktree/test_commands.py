@@ -9,6 +9,7 @@ from textual.pilot import Pilot
 from cogency_tui.agent.agent import Agent
 from cogency_tui.config.schema import Settings
 from cogency_tui.tui.kit.dialogs import Confirmation
+from cogency_tui.tui.main.open_conversations import open_conversations_of
 from cogency_tui.tui.switcher.screen import SwitcherScreen
 from cogency_tui.tui.worktree.commands import describe_loss
 from cogency_tui.workspace.git.worktrees import Unmerged
@@ -65,7 +66,7 @@ async def test_a_conversation_begins_in_a_worktree_is_merged_and_removed(shop: P
                 == "Worktree parser: branch cogency/parser from main. 1 uncommitted file of shop is not in it."
             ),
         )
-        assert len(pilot.app.conversations.screens) == 1
+        assert len(open_conversations_of(pilot.app.screen).screens) == 1
         assert "shop" in shown(header_of(pilot))
         assert "⎇ parser" in shown(header_of(pilot))
         await send(pilot, "fix parser")
@@ -106,7 +107,7 @@ async def test_a_past_conversation_opens_in_its_worktree_or_says_that_it_is_gone
     async with app_over(again, conversation_id="c").run_test(size=(120, 40), notifications=True) as pilot:
         await in_worktree(pilot, "parser")
         await until(pilot, lambda: "fix parser" in seen(pilot))
-        assert len(pilot.app.conversations.screens) == 1
+        assert len(open_conversations_of(pilot.app.screen).screens) == 1
     async with again:
         await Worktrees(again).remove(made.root)
     gone = agent_over(shop)
