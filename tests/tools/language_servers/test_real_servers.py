@@ -1,5 +1,6 @@
 """Language servers from the package registries, and what a hostile project does to them."""
 
+import asyncio
 import os
 import sys
 from pathlib import Path
@@ -66,6 +67,58 @@ async def test_ruff_lint(real: Bench) -> None:
     before, after = await problems(real, "a.py", "x = 1\n", "x = y\n", server="ruff")
     assert before == []
     assert [rule for _line, _severity, rule in places(after)] == ["F821"]
+
+
+NEW = """from __future__ import annotations
+
+
+def check(values: list[int]) -> str:
+    return values
+
+
+check('abc')
+"""
+
+
+async def change(bench: Bench, name: str, old: str | None, new: str) -> dict[str, list[list[str]]]:
+    """The rules of the problems that basedpyright finds before and after an edit."""
+    path = bench.put(name, new)
+    found = {each.about.name: (each, language) for each, language in await bench.servers.of(path)}
+    server, language = found["basedpyright"]
+    analysis = await server.ask(lambda client, seconds: client.analyze(path, language, old, new, seconds))
+    return {
+        file.name: [[one.rule for one in problems] for problems in sides] for file, sides in analysis.items()
+    }
+
+
+async def test_basedpyright_has_checked_a_new_file_when_it_answers(real: Bench) -> None:
+    """It publishes an empty list for each new file before it looks at it."""
+    await change(real, "a.py", "x = 1\n", "x = 2\n")
+    new = await change(real, "b.py", None, NEW)
+    assert new == {"b.py": [[], ["reportReturnType", "reportArgumentType"]]}
+
+
+async def test_edits_of_several_files_at_once_have_each_its_own_problems(real: Bench) -> None:
+    bad = "def f() -> None:\n    warnings.warn('x')\n"
+    good = f"import warnings\n\n\n{bad}"
+    await change(real, "a.py", "x = 1\n", bad)
+    real.put("a.py", good)
+    fixed, *others = await asyncio.gather(
+        change(real, "a.py", bad, good),
+        *(change(real, f"b{n}.py", "import a\n", "import a\n\na.f(1)\n") for n in range(3)),
+    )
+    assert fixed["a.py"] == [["reportUndefinedVariable"], []]
+    assert others == [{f"b{n}.py": [[], ["reportCallIssue"]]} for n in range(3)]
+
+
+async def test_a_change_behind_our_back_is_no_edit(real: Bench) -> None:
+    real.put("a.py", "def f(a: int) -> None: ...\n")
+    await change(real, "a.py", "", "def f(a: int) -> None: ...\n")
+    await change(real, "b.py", "", "import a\n\na.f(1)\n")
+    real.put("a.py", "def f() -> None: ...\n")
+    assert await change(real, "c.py", "", "x = 1\n") == {"c.py": [[], []]}
+    broken = await change(real, "a.py", "def f() -> None: ...\n", "def g() -> None: ...\n")
+    assert broken["b.py"] == [["reportCallIssue"], ["reportAttributeAccessIssue"]]
 
 
 @pytest.mark.exhaustive
