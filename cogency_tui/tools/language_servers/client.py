@@ -16,7 +16,7 @@ import msgspec
 from lsprotocol import types
 from lsprotocol.converters import get_converter
 
-from cogency_tui.tools.language_servers.connection import Connection, ConnectionLost
+from cogency_tui.tools.language_servers.connection import Connection, ConnectionLost, RequestFailed
 from cogency_tui.tools.worker_threads import in_thread
 
 Severity: TypeAlias = Literal["error", "warning"]
@@ -28,6 +28,11 @@ MOST_OPEN = 20
 """Documents that stay open; the server knows of the others only what is on the disk."""
 
 _MOST_PULLED = 8
+_BUSY = (types.LSPErrorCodes.ContentModified, types.LSPErrorCodes.ServerCancelled)
+"""The errors after which the same question may have an answer."""
+
+_MOST_TRIES = 50
+_BREAK = 0.1
 _OTHERS = 0.2
 """Seconds in which a server that publishes problems by itself publishes those of other files."""
 
@@ -41,7 +46,7 @@ _SEVERITIES: Mapping[types.DiagnosticSeverity | None, Severity] = {
 _USED = frozenset(
     {
         *("positionEncoding", "textDocumentSync", "diagnosticProvider"),
-        *("definitionProvider", "referencesProvider", "renameProvider"),
+        *("definitionProvider", "referencesProvider", "renameProvider", "documentSymbolProvider"),
     }
 )
 """The capabilities of a server on which something here depends."""
@@ -107,9 +112,9 @@ class Client:
         self._published: dict[str, tuple[int | None, Sequence[Problem]]] = {}
         self._lost = ""
         self._news = asyncio.Event()
-        self._turn = asyncio.Lock()
-        """One question about problems at a time: each shows the server other texts, and the text of one file
-        can change the problems of another."""
+        self.turn = asyncio.Lock()
+        """Held by a question while it depends on the texts that it shows the server: one at a time, since the
+        text of one file can change the problems of another."""
         self._counts: dict[str, int] = {}
         """How often the problems of a file have been published."""
 
@@ -173,7 +178,7 @@ class Client:
         Raises:
             ConnectionLost, RequestFailed, TimeoutError: the server does not say.
         """
-        async with asyncio.timeout(seconds), self._turn:
+        async with asyncio.timeout(seconds), self.turn:
             changed = await self._show_others(path)
             before: Sequence[Problem] = ()
             if old is not None:
@@ -199,7 +204,7 @@ class Client:
         Raises:
             ConnectionLost, RequestFailed, TimeoutError: the server does not say.
         """
-        async with asyncio.timeout(seconds), self._turn:
+        async with asyncio.timeout(seconds), self.turn:
             await self.show(path, language, text)
             return await self._ask(path.as_uri(), seconds)
 
@@ -325,6 +330,26 @@ class Client:
                 found.append(TextEdit(span, each.new_text))
         return found
 
+    async def scope(self, path: Path, line: int, column: int, seconds: float) -> list[types.DocumentSymbol]:
+        """The symbols of the scope that has one defined at a place of an open file, itself included; none if
+        the server does not say.
+
+        Raises:
+            ConnectionLost, RequestFailed, TimeoutError: it does not answer.
+        """
+        if not self.capabilities.document_symbol_provider:
+            return []
+        document = {"textDocument": {"uri": path.as_uri()}}
+        result = await self._request(types.TEXT_DOCUMENT_DOCUMENT_SYMBOL, document, seconds)
+        items = cast("list[Any]", result) if isinstance(result, list) else []
+        symbols = [each for item in items if (each := _structured(item, types.DocumentSymbol))]
+        at = _structured(self._position(path, line, column)["position"], types.Position)
+        return _scope(symbols, at) if at is not None else []
+
+    def language_of(self, path: Path) -> str:
+        """The language of an open file."""
+        return self._open[path.as_uri()].language
+
     def text_of(self, path: Path) -> str | None:
         """The text of an open file; else that on the disk, if it can be read."""
         if document := self._open.get(path.as_uri()):
@@ -397,7 +422,15 @@ class Client:
 
     async def _pull(self, uri: str, seconds: float) -> Sequence[Problem]:
         params = {"textDocument": {"uri": uri}}
-        result = await self._request(types.TEXT_DOCUMENT_DIAGNOSTIC, params, seconds)
+        result: Any = None
+        for left in reversed(range(_MOST_TRIES)):
+            try:
+                result = await self._request(types.TEXT_DOCUMENT_DIAGNOSTIC, params, seconds)
+                break
+            except RequestFailed as exc:
+                if exc.code not in _BUSY or not left:
+                    raise
+            await asyncio.sleep(_BREAK)
         items = cast("dict[str, Any]", result).get("items") if isinstance(result, dict) else None
         problems = self._problems(uri, items)
         self._note(uri, self._open[uri].version, problems)
@@ -520,6 +553,16 @@ def _structured(value: Any, kind: type[Kind]) -> Kind | None:
         return None
 
 
+def _scope(symbols: Sequence[types.DocumentSymbol], at: types.Position) -> list[types.DocumentSymbol]:
+    """The symbols beside the one whose name is at a place, itself included; none if there is none."""
+    for each in symbols:
+        if each.selection_range.start <= at <= each.selection_range.end:
+            return [*symbols]
+        if found := _scope(each.children or (), at):
+            return found
+    return []
+
+
 def _joined(message: str) -> str:
     """A message of several lines as one."""
     lines = [words for line in message.splitlines() if (words := " ".join(line.split()))]
@@ -585,5 +628,6 @@ _CAPABILITIES = types.ClientCapabilities(
         definition=types.DefinitionClientCapabilities(link_support=True),
         references=types.ReferenceClientCapabilities(),
         rename=types.RenameClientCapabilities(prepare_support=False),
+        document_symbol=types.DocumentSymbolClientCapabilities(hierarchical_document_symbol_support=True),
     ),
 )

@@ -7,8 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from cogency_tui.errors import ToolError
+from cogency_tui.tools.base import ToolContext
 from cogency_tui.tools.language_servers.client import Problem, Span
 from cogency_tui.tools.language_servers.server import Unavailable
+from cogency_tui.tools.language_servers.symbol_tool import Symbol
+from cogency_tui.tools.registry import Registry
+from cogency_tui.workspace.paths import Workspace
 from tests.peers import node_servers
 from tests.tools.language_servers.conftest import Bench
 
@@ -67,6 +72,45 @@ async def test_ruff_lint(real: Bench) -> None:
     before, after = await problems(real, "a.py", "x = 1\n", "x = y\n", server="ruff")
     assert before == []
     assert [rule for _line, _severity, rule in places(after)] == ["F821"]
+
+
+async def test_a_name_that_the_scope_has_is_no_new_name(real: Bench) -> None:
+    text = """import re as regex
+
+
+def one(two: int) -> int:
+    three = two
+    return three
+
+
+def four() -> None: ...
+
+
+class Five:
+    six = 1
+
+    def seven(self) -> None: ...
+"""
+    real.put("a.py", text)
+    real.put("b.py", "from a import one\n\none(1)\n")
+    registry = Registry([Symbol(lambda: real.servers)])
+    context = ToolContext(Workspace(real.root))
+
+    async def rename(file: str, line: int, name: str, new_name: str) -> str:
+        args = {"action": "rename", "file": file, "line": line, "name": name, "new_name": new_name}
+        return (await registry.bind("symbol", args, context).plan()).summary
+
+    for file, line, name, taken, where in (
+        ("a.py", 4, "one", "four", 9),
+        ("b.py", 3, "one", "four", 9),
+        ("b.py", 3, "one", "regex", 1),
+        ("a.py", 5, "three", "two", 4),
+        ("a.py", 13, "six", "seven", 15),
+    ):
+        with pytest.raises(ToolError, match=rf"{taken} is defined already \(a\.py:{where}\)"):
+            await rename(file, line, name, taken)
+    assert await rename("b.py", 3, "one", "seven") == "Rename one to seven in 2 files"
+    assert await rename("a.py", 13, "six", "four") == "Rename six to four in 1 file"
 
 
 NEW = """from __future__ import annotations
