@@ -189,10 +189,12 @@ async def _check_unused(
         lines += [each.selection_range.start.line for each in symbols if each.name == args.new_name]
         if lines:
             where = f"{context.workspace.name_of(path)}:{min(lines) + 1}"
-            there = "is defined already" if symbols else "is used already"
-            raise ToolError(
-                f"{args.new_name} {there} ({where}).", "Choose another name, or rename that first."
-            )
+            if symbols:
+                raise ToolError(
+                    f"{args.new_name} is defined already ({where}).",
+                    "Choose another name, or rename that one first.",
+                )
+            raise ToolError(f"{args.new_name} is used already ({where}).", "Choose another name.")
 
 
 def _mentions(line: str, name: str) -> bool:
