@@ -62,6 +62,7 @@ async def test_a_renaming_is_shown_and_written_whole(calls: Calls) -> None:
         ("", {"line": 1, "name": "one", "new_name": "one"}, "needs a new_name"),
         ("moves", {"line": 1, "name": "one", "new_name": "x"}, "would create, rename or delete files"),
         ("outside", {"line": 1, "name": "one", "new_name": "x"}, "outside the project"),
+        ("", {"line": 2, "name": "one", "new_name": "use"}, "use is used already (a.fake:2)."),
         ("die", {"line": 1, "name": "one", "new_name": "x"}, "did not answer"),
     ],
 )
