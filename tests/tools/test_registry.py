@@ -296,7 +296,8 @@ class NestedArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def test_what_arguments_hold_is_described_with_its_fields() -> None:
-    place = "{file: str, [start: int = 1], [deeper: list of object]}"
+    inner = "{file: str, [start: int = 1], [deeper: list]}"
+    place = f"{{file: str, [start: int = 1], [deeper: list of {inner}]}}"
     assert argument_schema.described(NestedArgs).startswith(f"- places: list of {place}\n")
     assert argument_schema.usage(NestedArgs) == (
         f"places: list of {place}, [sizes: object of list of int], [either: int or str = 1], "
@@ -326,7 +327,7 @@ class EditArgs(msgspec.Struct):
 
 def test_meanings_of_the_fields_of_nested_structs_are_below_their_argument() -> None:
     assert argument_schema.described(EditArgs).splitlines() == [
-        '- edits: list of {type: "change", old: str, [new: str = ""], [at: list of object]} or '
+        '- edits: list of {type: "change", old: str, [new: str = ""], [at: list of {file: str, [start: int = 1], [deeper: list]}]} or '
         '{type: "removal", line: int, [lines: int = 1]} — in order',
         "  - old — exact text from the file",
         "  - line: ≥ 1 — counted from 1",
@@ -380,7 +381,7 @@ class Pick:
         ({"mode": "x"}, 'one of "fast", "slow", not "x"'),
         ({"mode": "fast", "ratio": 2}, "a number from 0 to 1, not 2"),
         ({"mode": "fast", "names": "x"}, 'a list, not "x"'),
-        ({"mode": "fast", "names": ["x", 1]}, "at `$[1]`"),
+        ({"mode": "fast", "names": ["x", 1]}, "pick: names[1]: expected a string, got an integer"),
         ({"mode": "fast", "options": []}, "an object, not []"),
         ({"mode": "fast", "count": 6}, "an integer of at most 5, not 6"),
     ],

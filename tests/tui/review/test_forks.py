@@ -71,7 +71,7 @@ async def test_a_fork_at_the_first_message_says_that_it_begins_anew(agent: Agent
 
 
 async def test_the_key_says_beforehand_where_the_fork_ends(agent: Agent) -> None:
-    async with going_on(agent, "go", size=(200, 40)) as pilot:
+    async with going_on(agent, "go", size=(210, 40)) as pilot:
         await pilot.press("ctrl+t")
         await until(pilot, lambda: isinstance(pilot.app.screen, TimelineScreen))
         footer, facts = pilot.app.screen.query_one(Footer), pilot.app.screen.query_one(FactLine)
