@@ -12,6 +12,8 @@ from cogency_tui.tools.base import NO_ALIASES, Intent, Outcome, ToolContext, Too
 from cogency_tui.tools.files import Read as FileRead
 from cogency_tui.tools.registry import Registry, default_tools, own_arguments, own_tool
 from cogency_tui.tools.shell.background import Background
+from cogency_tui.tools.shell.processes_tool import Processes
+from cogency_tui.tools.shell.shell_tool import ShellArgs
 from cogency_tui.workspace.paths import Workspace
 from tests.cases import cases
 from tests.tools.conftest import Bench
@@ -216,6 +218,14 @@ def test_names_for_background_commands_say_what_to_do() -> None:
         ("TodoWrite", {}, 'TodoWrite is plan here: "steps" is missing'),
         ("TodoRead", {}, "what you last wrote with plan"),
         ("codebase_search", {}, "Use find"),
+        ("TaskCreate", {}, "Use plan: each call gives the whole list of steps."),
+        ("TaskUpdate", {}, "Use plan: each call gives the whole list of steps."),
+        ("TaskList", {}, "what you last wrote with plan"),
+        ("Sleep", {}, "Sleep is shell here, with sleep."),
+        ("Skill", {}, 'There is no tool "Skill". There are no skills here: do the task yourself. Tools: ask'),
+        ("use_skill", {}, "There are no skills here"),
+        ("exec_command", {"cmd": "ls", "x": 1}, 'exec_command is shell here: unknown argument "x"'),
+        ("request_user_input", {}, 'ask: "questions" is missing'),
         (
             "Task",
             {},
@@ -443,3 +453,15 @@ def test_calls_on_the_same_file_conflict_when_one_writes(
     first, second = (bench.registry.bind(name, args, bench.context).touch for name, args in (one, other))
     assert first.conflicts(second) is conflict
     assert second.conflicts(first) is conflict
+
+
+def test_command_of_codex_is_one_of_shell(bench: Bench) -> None:
+    args = {"cmd": "ls", "workdir": ".", "yield_time_ms": 1000, "max_output_tokens": 500}
+    call = bench.registry.bind("exec_command", args, bench.context)
+    assert isinstance(call.args, ShellArgs)
+    assert (call.args.command, call.args.cwd) == ("ls", ".")
+
+
+def test_monitor_of_another_agent_is_a_watch() -> None:
+    with pytest.raises(ToolError, match="then processes with action watch and a pattern"):
+        Registry([Processes(Background())]).get("Monitor")
