@@ -68,7 +68,7 @@ asyncio.run(Starting(agent).run_async(headless=True))
 def loaded(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
     """The modules of a program that has shown its first frame, without any configuration."""
     code = [sys.executable, "-c", _START]
-    project, home = tmp_path_factory.mktemp("project"), tmp_path_factory.mktemp("home")
+    project, home = tmp_path_factory.mktemp("project"), tmp_path_factory.mktemp("unconfigured")
     # A fixture of a module is older than the seal of each test, and what is configured imports options.
     ours = ("COGENCY_", "XDG_")
     environ = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
