@@ -244,6 +244,9 @@ class Scheduler:
 
     def _bind(self, job: Job, values: Mapping[str, Any]) -> BoundCall:
         """Validate the call with these values in place of its names."""
+        if job.tool == Ask.name:
+            # Before its arguments: correcting them would be in vain.
+            self._gate.require_answers()
         environment = self._registry.environment_of(job.called)
         args, variables = substitute_call(job.args, values, job.scope, environment)
         context = replace(

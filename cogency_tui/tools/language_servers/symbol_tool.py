@@ -15,7 +15,7 @@ import msgspec
 
 from cogency_tui.errors import ToolError
 from cogency_tui.tools import file_writes
-from cogency_tui.tools.base import NO_ALIASES, Intent, Outcome, ToolContext, ToolKind, Touch
+from cogency_tui.tools.base import Aliases, Intent, Outcome, Spellings, ToolContext, ToolKind, Touch
 from cogency_tui.tools.files import File
 from cogency_tui.tools.language_servers.server import Unavailable
 from cogency_tui.tools.worker_threads import in_thread
@@ -58,7 +58,7 @@ class Symbol:
         "that line."
     )
     args = SymbolArgs
-    aliases = NO_ALIASES
+    aliases = Aliases(Spellings(dict.fromkeys(("path", "file_path"), "file")))
     brief = True
 
     def __init__(self, load: "Callable[[], LanguageServers]") -> None:
