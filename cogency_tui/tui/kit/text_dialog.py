@@ -1,9 +1,9 @@
-"""A dialog that shows a text from outside, cleaned and as far as it is drawn quickly."""
+"""A dialog that shows a text from outside, with what is invisible in it, as far as it is drawn quickly."""
 
 from rich.segment import Segment
 from textual.app import ComposeResult
 
-from cogency_tui.safe_text import clean, one_line, reveal
+from cogency_tui.safe_text import one_line, reveal
 from cogency_tui.tui.kit.dialogs import STYLES, Choices, DialogBody, DialogBox, DialogTitle, ReadingScreen
 from cogency_tui.tui.kit.lines import BLANK, Line, wrap
 from cogency_tui.tui.kit.number_format import plural
@@ -40,8 +40,8 @@ class TextDialog(ReadingScreen[None]):
 
     def _draw(self, width: int, styles: ThemeStyles) -> list[Line]:
         lines: list[Line] = []
-        for line in clean(self._text[:_LONGEST]).splitlines():
-            lines += wrap([Segment(reveal(line), styles("text"))], width) if line.strip() else [BLANK]
+        for line in reveal(self._text[:_LONGEST].expandtabs(4)).split("\n"):
+            lines += wrap([Segment(line, styles("text"))], width) if line.strip() else [BLANK]
         if (left := len(self._text) - _LONGEST) > 0:
             lines += wrap([Segment(f"… and {plural(left, 'character')} more", styles("edit"))], width)
         return lines

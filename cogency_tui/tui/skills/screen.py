@@ -134,7 +134,7 @@ class SkillsScreen(ListDialog[SkillAction, ListedSkill]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "back", "Close", id="skills.close", tooltip="Clear the filter, or close"),
-        Binding("enter", "choose", "Use", id="skills.use", tooltip="Start it in the prompt"),
+        Binding("enter", "open", "Use", id="skills.use", tooltip="Start it in the prompt"),
         Binding("f2", "view", "View", id="skills.view", tooltip="Show its instructions"),
         *list_keys("skills", without=LETTERS),
     ]
@@ -180,9 +180,9 @@ class SkillsScreen(ListDialog[SkillAction, ListedSkill]):
         skill = self.rows.row
         found: list[Choice] = []
         if skill is not None and can_start(skill):
-            found.append(("enter", "use", "choose"))
+            found.append(("enter", "use", "open"))
         elif skill is not None and skill.state in (SkillState.UNTRUSTED, SkillState.CHANGED):
-            found.append(("enter", "review trust", "choose"))
+            found.append(("enter", "review trust", "open"))
         if skill is not None and can_view(skill):
             found.append(("f2", "view", "view"))
         return [*found, ("escape", "clear filter" if self._filtered else "close", "back")]
@@ -193,7 +193,7 @@ class SkillsScreen(ListDialog[SkillAction, ListedSkill]):
         else:
             self.dismiss(None)
 
-    def action_choose(self) -> None:
+    def action_open(self) -> None:
         self.catch_up()
         skill = self.rows.row
         if skill is not None and can_start(skill):

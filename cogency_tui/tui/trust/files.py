@@ -66,7 +66,7 @@ class TrustFilesScreen(ListDialog[None, ReviewFile]):
     """Lists `files` of `project`."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "view", "View", id="trust_files.view", tooltip="Show its text"),
+        Binding("enter", "open", "View", id="trust_files.view", tooltip="Show its text"),
         Binding("escape", "back", "Close", id="trust_files.back", tooltip="Clear the filter, or close"),
         *list_keys("trust_files", without=LETTERS),
     ]
@@ -103,11 +103,11 @@ class TrustFilesScreen(ListDialog[None, ReviewFile]):
             self.show_selected()
 
     def choices(self) -> list[Choice]:
-        view: list[Choice] = [("enter", "view", "view")] if self.rows.row is not None else []
+        view: list[Choice] = [("enter", "view", "open")] if self.rows.row is not None else []
         return [*view, ("escape", "clear filter" if self._filtered else "close", "back")]
 
     async def clicked(self) -> None:
-        await self.action_view()
+        await self.action_open()
 
     def action_back(self) -> None:
         if self._field.value:
@@ -115,7 +115,7 @@ class TrustFilesScreen(ListDialog[None, ReviewFile]):
         else:
             self.dismiss(None)
 
-    async def action_view(self) -> None:
+    async def action_open(self) -> None:
         from cogency_tui.agent.project.file_review import read_for_review
         from cogency_tui.tui.kit.text_dialog import TextDialog
 
