@@ -53,7 +53,7 @@ from cogency_tui.tools.worker_threads import in_thread
 
 if TYPE_CHECKING:
     from cogency_tui.agent.hooks.hook import Hook
-    from cogency_tui.agent.hooks.turn_hooks import TurnHooks
+    from cogency_tui.agent.hooks.turn_hooks import HookContext, TurnHooks
 
 SteeredAt: TypeAlias = Literal["", "step", "answer"]
 
@@ -304,7 +304,7 @@ class Conversation:
         found = await in_thread(suspended_hooks, self.hooks, self.engine.project_settings)
         self.pending_notices += describe_suspension(found, in_turn=False)
 
-    async def begin_hooks(self, query: str | None, *, is_new: bool) -> str:
+    async def begin_hooks(self, query: str | None, *, is_new: bool) -> "HookContext | None":
         """Run the hooks before a turn with this message; return what they have for the model, nothing if the
         user interrupts them.
 
@@ -312,10 +312,10 @@ class Conversation:
             HookBlockedError: one of them blocks the message or the turn.
         """
         if self.turn_hooks is None:
-            return ""
+            return None
         work = asyncio.create_task(self.turn_hooks.begin(query, is_new=is_new))
         await self._await_unless_interrupted(work)
-        return "" if work.cancelled() else work.result()
+        return None if work.cancelled() else work.result()
 
     async def end_turn_hooks(self, state: 'Literal["done", "failed", "interrupted"]') -> None:
         """Run the hooks after a turn that did not end with an answer."""

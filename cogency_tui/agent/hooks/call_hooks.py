@@ -38,6 +38,7 @@ class CallHooks:
         for hook, event in await self._due(("before_call", "before_edit"), call):
             verdict = await self._run(hook, event, call, {})
             if verdict.context and hook.claude_event:
+                verdict.run["added"] = verdict.context
                 self._contexts.append((call.hooks, f"[The hook {hook.name} adds: {verdict.context}]"))
             if verdict.blocks:
                 raise ToolError(
@@ -64,7 +65,8 @@ class CallHooks:
             refresh_seen(call.context, verdict.edits)
             if verdict.blocks:
                 notes.append(f"[The hook {hook.name} reports: {verdict.reason}]")
-            elif verdict.context and hook.claude_event:
+            if verdict.context and hook.claude_event:
+                verdict.run["added"] = verdict.context
                 notes.append(f"[The hook {hook.name} adds: {verdict.context}]")
         return replace(outcome, note=join_notes(*notes))
 

@@ -241,6 +241,17 @@ async def test_a_prompt_is_blocked(claude: Claude) -> None:
             await turn(agent)
 
 
+async def test_a_hook_after_a_call_may_block_and_add(claude: Claude) -> None:
+    more = {"hookEventName": "PostToolUse", "additionalContext": "The log is in x.log."}
+    claude.has("PostToolUse", answer(decision="block", reason="It is broken.", hookSpecificOutput=more))
+    async with claude.agent(call("shell", command="true"), "Ok.") as agent:
+        result = only_result(await turn(agent))
+    note = result["payload"].get("note", "")
+    assert "reports: It is broken.]" in note
+    assert "adds: The log is in x.log.]" in note
+    assert [run.get("added") for run in runs([result])] == ["The log is in x.log."]
+
+
 async def test_stop_continues_the_turn_and_knows_that_it_did(claude: Claude) -> None:
     reason = answer(decision="block", reason="Go on.").partition("; ")[2]
     claude.has("Stop", f"tee -a $LOG | grep -q 'active\": true' || {reason}")
