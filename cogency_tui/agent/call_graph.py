@@ -40,7 +40,7 @@ class Job:
     that could not be parsed. `begun`: its tool was started. `sources` are those of what it read, and `note`
     tells the model what follows from these. `kind` is that of its tool, if known; `decided`: it may run, or
     may not; `asks`: the user is asked about it, None while that is not known. `hooks` are the hooks that ran
-    for it.
+    for it. `ended` is the outcome of its tool while what runs after a call still does.
     """
 
     call: CallEvent
@@ -61,6 +61,7 @@ class Job:
     sources: Sources = field(default_factory=Sources)
     note: str = ""
     hooks: list[HookRun] = field(default_factory=list[HookRun])
+    ended: Outcome | None = None
     begun: bool = False
     kind: ToolKind | None = None
     decided: bool = False

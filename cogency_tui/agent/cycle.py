@@ -486,10 +486,14 @@ class Cycle:
         result["payload"]["dialect"] = self._dialect
 
     async def answer_open(self, why: str, state: CallState = "failed") -> None:
-        """Answer every call that has no result with this failure, or with the notice of too many calls."""
+        """Answer every call that has no result with this failure, or with the notice of too many calls; one
+        whose tool has ended with its result."""
         if self._called > MOST_WRITTEN_CALLS:
             why, state = _TOO_MANY_CALLS, "failed"
         for call in list(self._open.values()):
+            if ended := self._scheduler.ended(call["id"]):
+                await self.result(ended)
+                continue
             name = as_tool_call(call_record(call)).get("name")
             tool = name if isinstance(name, str) else "unknown"
             result = brief_result(call["id"], tool, why, self._clock(), state)

@@ -220,6 +220,13 @@ class Scheduler:
         jobs = (job for job in self._jobs if job.begun and job.call["id"] == call_id)
         return max((self._clock() - job.started for job in jobs), default=0.0)
 
+    def ended(self, call_id: str) -> ResultEvent | None:
+        """The result of a call whose tool has ended, while what runs after it (hooks) still does."""
+        for job in self._jobs:
+            if job.call["id"] == call_id and job.ended is not None and not job.detached:
+                return self._result(job, job.ended, _ENDED[_state_of(job, job.ended)])
+        return None
+
     def cancel(self) -> None:
         """Stop everything; no more results come."""
         self._cancelled = True
@@ -360,7 +367,12 @@ class Scheduler:
                 outcome = Outcome(self._broke(job, exc), failed=True)
         if call is None:
             return outcome
-        return await intercept_after(self._interceptors, call, outcome)
+        job.ended = outcome
+        try:
+            return await intercept_after(self._interceptors, call, outcome)
+        finally:
+            if not _is_cancelled():
+                job.ended = None
 
     def _note(self, job: Job, intent: Intent, sources: Sources) -> None:
         """Record the sources of a call, for the conversation and for its result."""

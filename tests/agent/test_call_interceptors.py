@@ -1,6 +1,8 @@
 """Interceptors run around each call, in order, and a broken one changes nothing."""
 
+import asyncio
 from dataclasses import replace
+from unittest.mock import ANY
 
 from cogency_tui.agent.call_interceptors import InterceptedCall
 from cogency_tui.agent.permissions.gate import Answer, Question
@@ -73,3 +75,33 @@ async def test_a_broken_one_changes_neither_the_call_nor_its_outcome() -> None:
     await stage.end()
     assert (stage.failed(a), stage.outcome(a)) == (False, "did a")
     assert stage.results[a]["payload"].get("note") == "[sound]"
+
+
+class Waiting:
+    """Waits after each call until it is cancelled."""
+
+    def __init__(self) -> None:
+        self.waits = asyncio.Event()
+
+    async def before(self, call: InterceptedCall) -> None:
+        pass
+
+    async def after(self, call: InterceptedCall, outcome: Outcome) -> Outcome:
+        self.waits.set()
+        await asyncio.Event().wait()
+        return outcome
+
+
+async def test_a_call_that_is_interrupted_afterwards_has_the_result_of_its_tool() -> None:
+    waiting = Waiting()
+    stage = Stage(interceptors=[waiting])
+    a, b = stage.do("a"), stage.do("b", file="x")
+    stage.step.hold("b")
+    await waiting.waits.wait()
+    stage.scheduler.cancel()
+    ended = stage.scheduler.ended(a)
+    assert ended is not None
+    assert (ended["payload"]["state"], ended["payload"]["outcome"]) == ("done", "did a")
+    await stage.scheduler.settle()
+    assert stage.scheduler.ended(a) == {**ended, "timestamp": ANY, "duration": ANY}
+    assert stage.scheduler.ended(b) is None

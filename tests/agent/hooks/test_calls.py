@@ -202,3 +202,17 @@ async def test_an_interrupt_ends_a_hook_that_runs(bench: Bench, tmp_path: Path) 
     assert not (bench.root / "ran").exists()
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
+
+
+async def test_a_call_that_is_interrupted_in_its_hook_has_its_result(bench: Bench, tmp_path: Path) -> None:
+    started = tmp_path / "started"
+    os.mkfifo(started)
+    hooks = {"slow": shell("after_call", 'echo $$ > "$1"; sleep 1000', str(started))}
+    async with bench.agent(call("write", file="a.txt", content="x\n"), "Ok.", hooks=hooks) as agent:
+        running = asyncio.create_task(turn(agent))
+        await asyncio.to_thread(started.read_text)
+        agent.interrupt("c")
+        events = await running
+    [result] = [each for each in events if each["type"] == "result" and not each.get("partial")]
+    assert (result["payload"]["state"], result["payload"]["error"]) == ("done", False)
+    assert events[-1]["type"] == "interrupt"
