@@ -230,6 +230,14 @@ class Agent:
             self._project_settings = ProjectSettings(trust, self.project, own, folder, claude)
         return self._project_settings
 
+    def running_hook(self, conversation_id: str | None) -> str:
+        """The name of the hook that runs in a conversation, or in one that is new; empty if none does."""
+        engine = self._conversations.engine
+        running = {} if engine is None else engine.running_hooks
+        return (
+            next(iter(running.values()), "") if conversation_id is None else running.get(conversation_id, "")
+        )
+
     def list_hooks(self) -> "list[ListedHook]":
         """The hooks of the user and the project, with the last run of each. Blocks."""
         from cogency_tui.agent.hooks.listing import list_hooks

@@ -60,6 +60,8 @@ class Engine:
     """Held while a hook runs: what changes in the meantime is its own."""
     hook_runs: dict[str, HookRun] = field(default_factory=dict[str, HookRun])
     """The last run of each hook, by name."""
+    running_hooks: dict[str, str] = field(default_factory=dict[str, str])
+    """The name of the hook that runs, by conversation."""
     images: Images = field(init=False)
     """The stored images."""
 
