@@ -111,7 +111,8 @@ class Conversation:
         """The choice that is stored with it."""
         self.dialect: Dialect = self.wanted_dialect()
         """The dialect of the last cycle."""
-        self.background = engine.background.of(id)
+        self._is_last_turn = engine.is_last_turn or depth > 0
+        self.background = engine.background.of(id, ends_with_answer=self._is_last_turn)
         """The background commands that it has started."""
         self.delegates = engine.project_settings.now
         self._served = engine.servers.tools
@@ -395,7 +396,9 @@ class Conversation:
         blocks = await store.environments(self.id)
         if any(is_about(block, workspace.root) for block in blocks):
             return ""
-        block = await in_thread(describe, workspace, gate.mode, can_ask=gate.can_ask)
+        block = await in_thread(
+            describe, workspace, gate.mode, can_ask=gate.can_ask, is_last_turn=self._is_last_turn
+        )
         return Redactor(self.engine.secrets).text(block)
 
     def history(self, store: Store, dialect: Dialect) -> History:

@@ -491,6 +491,7 @@ class Conversations:
                 config=config,
                 profile=agent.profile,
                 sandbox=Sandbox(agent.settings.sandbox, (config, agent.data)),
+                is_last_turn=agent.is_last_turn,
                 progressed=self._progressed,
             )
         return self.engine

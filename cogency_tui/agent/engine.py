@@ -51,6 +51,8 @@ class Engine:
     profile: Profile | None = None
     background: Background = field(default_factory=Background)
     sandbox: Sandbox = field(default_factory=Sandbox)
+    is_last_turn: bool = False
+    """True if nobody sends another message after an answer, with which background commands then end."""
     progressed: Callable[[str], None] = lambda _id: None
     refused_efforts: set[tuple[str, str, Effort]] = field(default_factory=set[tuple[str, str, Effort]])
     """Efforts that models have refused, each with the provider and the model."""
