@@ -102,8 +102,8 @@ class Ask:
     name = "ask"
     kind: ToolKind = "think"
     description = (
-        'Ask the user 1 to 4 questions that only they can decide, each with 2 to 6 choices ({"label": …, '
-        '"description": …}); they may also answer in their own words.'
+        "Ask the user 1 to 4 questions that only they can decide, each with 2 to 6 choices; they may also "
+        "answer in their own words or skip one."
     )
     args = AskArgs
     aliases = Aliases(
@@ -113,7 +113,9 @@ class Ask:
     )
 
     def described_arguments(self) -> str:
-        return argument_schema.described(AskArgs)
+        # The schema's words leave out what a choice in a question has.
+        choice = 'list of {label: str, [description: str = ""]}'
+        return argument_schema.described(AskArgs).replace("list of object", choice)
 
     def arguments_schema(self) -> dict[str, Any]:
         return argument_schema.json_schema(AskArgs)
@@ -139,8 +141,9 @@ class Ask:
         content = [
             {
                 "question": each["question"],
-                "answer": each["answers"] if question.several else "".join(each["answers"]),
+                "answer": (each["answers"] if question.several else "".join(each["answers"])) or "skipped",
             }
             for question, each in zip(args.questions, answered, strict=True)
         ]
-        return Outcome("; ".join(", ".join(each["answers"]) for each in answered), content, answers=answered)
+        summary = "; ".join(", ".join(each["answers"]) or "skipped" for each in answered)
+        return Outcome(summary, content, answers=answered)
