@@ -103,19 +103,19 @@ class Ask:
     kind: ToolKind = "think"
     description = (
         "Ask the user 1 to 4 questions that only they can decide, each with 2 to 6 choices; they may also "
-        "answer in their own words or skip one."
+        "answer in their own words."
     )
     args = AskArgs
     aliases = Aliases(
         tools=dict.fromkeys(
-            ("ask_user_question", "ask_user", "ask_followup_question", "question", "ask_question"), PLAIN
+            ("ask_user_question", "ask_user", "ask_followup_question", "question", "ask_question")
+            + ("request_user_input",),
+            PLAIN,
         )
     )
 
     def described_arguments(self) -> str:
-        # The schema's words leave out what a choice in a question has.
-        choice = 'list of {label: str, [description: str = ""]}'
-        return argument_schema.described(AskArgs).replace("list of object", choice)
+        return argument_schema.described(AskArgs)
 
     def arguments_schema(self) -> dict[str, Any]:
         return argument_schema.json_schema(AskArgs)
