@@ -772,6 +772,7 @@ class DockedQuestion(Vertical, Generic[Asked], can_focus=True):
         self._reasoning = field.display = shown
         if shown and self._draft:
             field.value = self._draft
+            field.cursor_position = len(self._draft)
         self._draft = ""
         self.screen.set_focus(field if shown else self)
         self._offer()
