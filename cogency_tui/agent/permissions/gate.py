@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from time import time
-from typing import Literal, NamedTuple, Protocol, TypeVar, cast
+from typing import Literal, NamedTuple, Protocol, Self, TypeVar, cast
 
 from cogency_tui.agent.permissions.grants import (
     ANY_COMMAND,
@@ -185,13 +185,18 @@ class Inquiry:
 
 @dataclass(frozen=True, slots=True)
 class InquiryAnswer:
-    """The `answers` to each question of an inquiry: labels of its choices, or the user's own words. If they
-    `declined`, `reason` is what they wrote to that; it goes to the model.
+    """The `answers` to each question of an inquiry: labels of its choices, or the user's own words; none to a
+    question that was skipped. If they `declined`, `reason` is what they wrote to that; it goes to the model.
     """
 
     answers: Answers = ()
     declined: bool = False
     reason: str = ""
+
+    @classmethod
+    def of(cls, answers: Answers) -> Self:
+        """The answers given to one question after the other; a refusal if each was skipped."""
+        return cls(answers) if any(answers) else cls(declined=True)
 
 
 Inquire = Callable[[Inquiry], Awaitable[InquiryAnswer | None]]

@@ -115,7 +115,7 @@ def test_it_stands_in_the_order_of_the_block_with_commands_and_with_a_stop(
 
 async def test_watch_reports_matches_and_its_state(server: Bench, background: Background) -> None:
     outcome = await server.run("processes", id="p1", action="watch", pattern="more|error")
-    assert outcome.outcome == "p1: watched for more|error"
+    assert outcome.outcome == "p1: watched"
     (server.root / "go").touch()
     await until(lambda: background.get("p1").matches)
     assert "more" in background.take_news()[1]
