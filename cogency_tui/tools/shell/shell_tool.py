@@ -147,6 +147,7 @@ class Shell:
             "command",
             f"Run {summary(args.command)}{place}{how}",
             detail=await in_thread(shown, args.command, context.variables),
+            keeps_running=args.background,
             paths=(cwd.path,),
             everything=True,
             outside=far.outside,
@@ -255,7 +256,7 @@ class Shell:
             if found is not None and process.ended is None:
                 found.goes_on(lambda: background.over(id))
         notes = _seen(found)
-        output = background.read(id)
+        output = background.read(id) if process.ended is not None else background.read_start(id)
         if output:
             context.report(output)
         if process.ended is not None:
@@ -263,7 +264,8 @@ class Shell:
             notes = [*process.ended.notes, *notes]
             return with_protected(_outcome(process.ended, 0, output, notes, sandboxed=bool(wrapper)), found)
         lines = [f"started in the background as {id}", output.rstrip("\n") or "(no output yet)", *notes]
-        return with_protected(Outcome(f"{id} runs in the background", "\n".join(lines)), found)
+        outcome = Outcome(f"{id} runs in the background", "\n".join(lines), background={id: True})
+        return with_protected(outcome, found)
 
 
 def _recorded(
