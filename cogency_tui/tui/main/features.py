@@ -151,7 +151,7 @@ class Features:
             SettingsCommands(screen, bridge, display),
             StatusCommands(screen, bridge, facts),
             UsageCommands(screen, bridge, recall.recall),
-            UntilCommands(screen, bridge, self._begin_until),
+            UntilCommands(screen, bridge, self._begin_until, self._give_back),
             WorktreeCommands(screen, bridge, OnOtherScreens(screen)),
         )
 
@@ -211,6 +211,11 @@ class Features:
         self.updates.refresh()
         self.files.refresh()
         self.files.list_shown()
+
+    def _give_back(self, text: str) -> None:
+        """Put a text that could not be run into the prompt again, unless the user has begun another."""
+        if not self._screen.query_one(Prompt).text.strip():
+            self.conversations.suggest(text)
 
     def _begin_until(self) -> None:
         self.display.follow()
