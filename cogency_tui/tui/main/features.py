@@ -96,7 +96,7 @@ class Features:
             OnOtherScreens(screen),
             self.drafts.switch,
         )
-        self.background = BackgroundCommands(screen, bridge)
+        self.background = BackgroundCommands(screen, bridge, display.show_state, display.go_to_background)
         self.review = ReviewCommands(screen, bridge, display, self._restored)
         self.files = FileCommands(screen, bridge, display, self.review.compare, self.updates.refresh_branch)
         self.questions = Questions(
@@ -130,6 +130,7 @@ class Features:
         }
         self.handlers |= _handlers_of(
             self.conversations,
+            self.background,
             recall,
             self.timeline,
             rerun,
