@@ -32,7 +32,6 @@ from cogency_tui.config.schema import (
     config_path,
     data_path,
 )
-from cogency_tui.config.worktree_paths import worktrees_of
 from cogency_tui.errors import ConfigError
 from cogency_tui.providers.base import Provider
 from cogency_tui.providers.configured_providers import create_provider, secrets
@@ -182,6 +181,8 @@ class Agent:
     @property
     def worktrees_directory(self) -> Path:
         """The directory of the project's worktrees."""
+        from cogency_tui.config.worktree_paths import worktrees_of
+
         return worktrees_of(self._data, str(self.home.project))
 
     def root_of(self, project: str) -> Path | None:

@@ -70,6 +70,9 @@ async def test_ruff_lint(real: Bench) -> None:
 
 @pytest.mark.exhaustive
 async def test_clangd_c(real: Bench) -> None:
+    # It shows lines of any file that the code includes.
+    assert await real.servers.of(real.root / "a.c") == []
+    real.decided = True
     before, after = await problems(
         real, "a.c", "int main(void) { return 0; }\n", "int main(void) { return y; }\n", server="clangd"
     )
@@ -120,21 +123,16 @@ async def test_nothing_of_a_hostile_project_runs(real: Bench, tmp_path: Path) ->
     (packages / "__init__.py").write_text("value: int = 1\n")
     real.put(".venv/pyvenv.cfg", "home = /usr/bin\n")
     real.put("pyrightconfig.json", '{"venvPath": ".", "venv": ".venv", "pythonVersion": "3.11"}')
-    real.put(".clangd", f"CompileFlags:\n  Compiler: {real.root}/bin/clangd\n  Add: [-fplugin=./evil.so]\n")
-    real.put("compile_commands.json", '[{"directory": ".", "command": "./bin/clangd a.c", "file": "a.c"}]')
     good, bad = "import theirs\n\nprint(theirs.value)\n", "import theirs\n\nx: str = theirs.value\n"
     before, after = await problems(real, "a.py", good, bad, server="basedpyright")
     # The packages are read, and nothing of them is run.
     assert before == []
     assert places(after) == [(3, "error", "reportAssignmentType")]
     assert len((await problems(real, "a.py", "x = 1\n", "x = y\n", server="ruff"))[1]) == 1
-    await problems(real, "a.c", "int main(void) { return 0; }\n", server="clangd")
+    real.put("a.c", '#include "/etc/passwd"\n')
+    assert await real.servers.of(real.root / "a.c") == []
     assert not canary.exists(), canary.read_text()
-    assert {each.name for each in await real.servers.listed() if each.running} == {
-        "basedpyright",
-        "ruff",
-        "clangd",
-    }
+    assert {each.name for each in await real.servers.listed() if each.running} == {"basedpyright", "ruff"}
     # All of it would have run if the user had allowed it.
     real.decided = True
     with pytest.raises(Unavailable):

@@ -146,11 +146,11 @@ async def test_symbols_are_found_by_place(bench: Bench) -> None:
 
 
 async def test_a_server_that_would_run_code_of_the_project_waits_for_the_user(bench: Bench) -> None:
-    bench.tables = fake(runs_project_code="scripts")
+    bench.tables = fake(risk="runs scripts")
     path = bench.put("a.fake", "bad\n")
     assert await bench.servers.of(path) == []
     assert await bench.servers.of(path) == []
-    expected = "would run code of the project: scripts. Allow it with /lsp to have edits checked."
+    expected = "runs scripts. Allow it with /lsp to have edits checked."
     assert bench.servers.new_notices() == [f"The language server fake {expected}"]
     bench.decided = False
     assert await bench.servers.of(path) == []

@@ -86,7 +86,7 @@ async def test_it_is_offered_where_a_server_serves_the_project(bench: Bench, tmp
     assert not bench.servers.serve_project()
     bench.put("sub/a.fake", "")
     assert bench.servers.serve_project()
-    bench.tables = fake(runs_project_code="scripts")
+    bench.tables = fake(risk="runs scripts")
     assert not bench.servers.serve_project()
 
 
