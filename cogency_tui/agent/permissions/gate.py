@@ -149,6 +149,8 @@ class Question:
     asker: str = ""
     paths: tuple[Path, ...] = ()
     updated: bool = False
+    keeps_running: bool = False
+    """True for a command that goes on in the background."""
     round: Callable[[], Round] = field(default=Round, compare=False, repr=False)
 
     @property
@@ -158,11 +160,12 @@ class Question:
 
     @property
     def explanation(self) -> str:
-        """The reason and the asker in sentences; empty if there is neither."""
+        """What outlives the call, the reason and the asker in sentences; empty without any."""
         # That of a limit says what an answer allows.
         label = "" if self.effect == "money" else "Reason: "
         reason = [f"{label}{self.reason}."] if self.reason else []
-        return " ".join([*reason, *([f"Requested by {self.asker}."] if self.asker else [])])
+        stays = ["Keeps running in the background until it is stopped."] if self.keeps_running else []
+        return " ".join([*stays, *reason, *([f"Requested by {self.asker}."] if self.asker else [])])
 
 
 @dataclass(frozen=True, slots=True)
@@ -683,6 +686,7 @@ class Gate:
             asker=self._asker,
             paths=intent.paths if intent.effect == "write" else (),
             updated=waiting.is_outdated or waiting.is_updated,
+            keeps_running=intent.keeps_running,
             round=partial(self._round, waiting),
         )
 

@@ -74,9 +74,12 @@ class Processes:
             process = await self._background.stop(process.id)
         if process.ended is not None:
             self._background.acknowledge(process.id)
+        background = {process.id: process.ended is None}
         output = self._background.read(process.id).rstrip("\n") or "(nothing new)"
         return Outcome(
-            f"{process.id}: {process.described}", "\n".join([process.described, output, *_notes(process)])
+            f"{process.id}: {process.described}",
+            "\n".join([process.described, output, *_notes(process)]),
+            background=background,
         )
 
     def _named(self, args: ProcessesArgs) -> BackgroundState:
