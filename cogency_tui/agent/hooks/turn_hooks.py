@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mappi
 from typing import TYPE_CHECKING, Any, Literal
 
 from cogency_tui.agent.hooks.hook import Hook
-from cogency_tui.agent.hooks.runner import HookRunner, Occasion, Verdict, first_line
+from cogency_tui.agent.hooks.runner import HookRunner, Occasion, Verdict, first_line, quoted
 from cogency_tui.config.hooks import HookEvent
 from cogency_tui.errors import CogencyError
 from cogency_tui.protocol.dialects import new_id
@@ -96,9 +96,9 @@ class TurnHooks:
             if notice := _notice(hook, verdict):
                 await say(notice)
             if verdict.blocks:
-                yield f"The hook {hook.name} asks you to continue: {verdict.reason}"
+                yield f"[The hook {hook.name}, not the user, asks you to continue:]\n{quoted(verdict.reason)}"
             elif verdict.context and hook.claude_event:
-                yield f"The hook {hook.name} adds: {verdict.context}"
+                yield f"[The hook {hook.name} adds, not the user:]\n{quoted(verdict.context)}"
 
     def _require(self, hook: Hook, verdict: Verdict, what: str) -> None:
         """Note what a hook has for the user.
@@ -146,7 +146,9 @@ class TurnHooks:
 
 def _context(hook: Hook, verdict: Verdict) -> list[str]:
     """What a hook has for the model, with its name."""
-    return [f"[The hook {hook.name} adds:]\n{verdict.context}"] if verdict.context else []
+    return (
+        [f"[The hook {hook.name} adds, not the user:]\n{quoted(verdict.context)}"] if verdict.context else []
+    )
 
 
 def _notice(hook: Hook, verdict: Verdict, *, is_context: bool = False) -> str:

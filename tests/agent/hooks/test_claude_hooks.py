@@ -194,8 +194,8 @@ async def test_context_and_reasons_reach_the_model(claude: Claude) -> None:
     async with claude.agent(call("shell", command="true"), "Ok.") as agent:
         result = only_result(await turn(agent))
     note = result["payload"].get("note", "")
-    assert "adds: It is slow.]" in note
-    assert "reports: Run the tests.]" in note
+    assert "adds:]\n```\nIt is slow.\n```" in note
+    assert "reports:]\n```\nRun the tests.\n```" in note
     last = runs([result])[-1]
     assert (last["state"], last["outcome"], last["output"]) == ("done", "Noted.", "")
 
