@@ -101,5 +101,7 @@ class Plan:
         return Intent("read", "Update the plan")
 
     async def run(self, args: PlanArgs, context: ToolContext) -> Outcome:
-        steps: list[PlannedStep] = [{"text": step.text, "state": step.state} for step in args.steps]
+        steps: list[PlannedStep] = [
+            {"text": " ".join(step.text.split()), "state": step.state} for step in args.steps
+        ]
         return Outcome(describe_plan(steps), plan=steps)
