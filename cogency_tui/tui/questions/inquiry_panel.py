@@ -136,7 +136,7 @@ class InquiryPanel(DockedQuestion[Inquiry]):
     def _title(self) -> str:
         if self._looked_at:
             return title_of(self._question_shown)
-        return self.question.questions[self._at].question
+        return " ".join(self.question.questions[self._at].question.split())
 
     @property
     def _wanted(self) -> Sequence[Reply]:

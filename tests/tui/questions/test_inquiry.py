@@ -370,6 +370,22 @@ async def test_a_small_window_shows_the_question_and_scrolls_to_the_cursor(proje
         await until(pilot, lambda: "Which database" in body(pilot) and "▸ 1 SQLite" in body(pilot))
 
 
+@pytest.mark.parametrize("text", ["Delete all?" + "\n" * 60, "Delete all?" + "\nline" * 60 + "\nThe end."])
+async def test_the_choices_are_in_sight_however_long_the_question_is(project: Path, text: str) -> None:
+    long = UserQuestion(text, [Choice("Yes,\n\n\nall", "they\nare gone"), Choice("No")])
+    async with inquired(project, long, size=(80, 24)) as (pilot, _agent, panel):
+        assert "Delete all?" in body(pilot)
+        assert "1 Yes, all  they are gone" in body(pilot)
+        assert "2 No" in body(pilot)
+        assert "more lines below the answers" in body(pilot)
+        await pilot.press("up")
+        await until(pilot, lambda: "▸ 3 Other…" in body(pilot))
+        for _ in range(10):
+            await pilot.press("pagedown")
+        await until(pilot, lambda: "↓" not in shown(panel.query_one(MoreLine)))
+        assert text.endswith("\n") or "The end." in body(pilot)
+
+
 async def test_on_another_screen_it_is_a_line_until_f6(project: Path) -> None:
     agent = ScriptedAgent(project, script(inquires(DATABASE)))
     async with app_over(agent).run_test(size=(100, 30)) as pilot:
