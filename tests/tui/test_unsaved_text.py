@@ -133,6 +133,10 @@ def test_one_question_names_all_that_would_be_lost() -> None:
         "The agent is working. Interrupt it and quit?"
     )
     assert describe_quit([OpenConversation("a", "first", "done")], 0) == ""
+    rerun = OpenConversation("a", "first", "working", is_rerun=True)
+    assert describe_quit([rerun], 0) == "Rerun of “first” is still running. Interrupt it and quit?"
+    now = OpenConversation("a", "first", "working", current=True, is_rerun=True)
+    assert describe_quit([now], 0) == "The rerun is working. Interrupt it and quit?"
     assert describe_closing(there) == "The new title is not saved. Discard it and close the conversation?"
 
 

@@ -37,7 +37,7 @@ class OpenConversation(msgspec.Struct, frozen=True):
     repeats a request (0 if it does not), `at` the Unix time of its last event (0 if it has none), `message`
     the user's last message, `question` what it asks, `unsaved` what the user has typed in boxes that are
     open, `background` its background commands that run, `worktree` the name of the git worktree that it
-    is in."""
+    is in. One that `is_rerun` runs a turn again in a scratch copy."""
 
     key: str
     title: str
@@ -54,6 +54,7 @@ class OpenConversation(msgspec.Struct, frozen=True):
     unsaved: Sequence[str] = ()
     background: Sequence[str] = ()
     worktree: str = ""
+    is_rerun: bool = False
 
     @property
     def is_running(self) -> bool:
@@ -209,13 +210,18 @@ def _describe_interruption(rows: Sequence[OpenConversation], questions: int) -> 
     """The question whether to quit, which interrupts the work in `rows`."""
     if len(rows) == 1 and rows[0].current:
         if not questions:
-            return "The agent is working. Interrupt it and quit?"
+            return f"{'The rerun' if rows[0].is_rerun else 'The agent'} is working. Interrupt it and quit?"
         return f"{'A question is' if questions == 1 else f'{questions} questions are'} open. Quit anyway?"
     if len(rows) == 1:
         return f"{_describe_work(rows[0])} Interrupt it and quit?"
-    listed = "\n".join(f"  “{row.name}”{', waiting for you' * (row.condition == 'waiting')}" for row in rows)
+    listed = "\n".join(f"  {_named(row)}{', waiting for you' * (row.condition == 'waiting')}" for row in rows)
     return f"{len(rows)} conversations are in progress:\n\n{listed}\n\nInterrupt them and quit?"
 
 
+def _named(row: OpenConversation) -> str:
+    """Its title; that of a rerun is of the conversation whose turn it runs again."""
+    return f"{'Rerun of ' * row.is_rerun}“{row.name}”"
+
+
 def _describe_work(row: OpenConversation) -> str:
-    return f"“{row.name}” is {'waiting for you' if row.condition == 'waiting' else 'still running'}."
+    return f"{_named(row)} is {'waiting for you' if row.condition == 'waiting' else 'still running'}."
