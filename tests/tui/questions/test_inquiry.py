@@ -262,22 +262,6 @@ async def test_answers_and_words_stay_on_another_screen(project: Path) -> None:
         )
 
 
-async def test_answers_stay_while_another_conversation_is_shown(project: Path) -> None:
-    async with inquired(project, DATABASE, NAME) as (pilot, _agent, _panel):
-        await pilot.press("2")
-        await until(pilot, lambda: "What is the package called?" in body(pilot))
-        first = pilot.app.screen
-        await pilot.press("ctrl+n")
-        await until(pilot, lambda: pilot.app.screen is not first)
-        await pilot.press("f9")
-        await until(pilot, lambda: pilot.app.screen is first)
-        assert "What is the package called?" in body(pilot)
-        assert "Database ✓" in body(pilot)
-        await pilot.resize_terminal(70, 20)
-        await until(pilot, lambda: first.size.width == 70)
-        assert "Database ✓" in body(pilot)
-
-
 async def test_own_words_are_an_answer(project: Path) -> None:
     async with inquired(project, DATABASE) as (pilot, agent, panel):
         await pilot.press("4")
