@@ -94,6 +94,7 @@ async def run_turn(agent: Agent, options: RunOptions) -> int:
             print_json(error_event(error, time()))
             print_json({"type": "end", "timestamp": time()})
 
+    agent.is_last_turn = until is None
     async with AsyncExitStack() as stack:
         stack.push(report)
         stack.push_async_callback(agent.close)
@@ -134,6 +135,8 @@ async def run_turn(agent: Agent, options: RunOptions) -> int:
             status = FAILED
         for problem in agent.instructions(conversation).problems:
             talk(f"Instructions were not read: {problem}")
+        if agent.background is not None and (running := agent.background.running()):
+            talk(f"Background commands stopped at the end: {', '.join(running)}")
         gate = agent.gate(conversation)
         # What was refused on the way to what holds does not matter.
         refusals = gate.refusals if gate is not None and not (until and until.held) else ()
@@ -217,15 +220,12 @@ async def inquire_at_terminal(inquiry: Inquiry) -> InquiryAnswer:
     for number, question in enumerate(inquiry.questions, 1):
         talk("\n" + "\n".join(describe_inquiry(inquiry, number)))
         answers: tuple[str, ...] = ()
-        while not answers:
-            words = (await _read_line()).strip()
-            if skips(words, question):
-                return InquiryAnswer(declined=True)
+        while not (answers or skips(words := (await _read_line()).strip(), question)):
             answers = read_choices(words, question)
             if not answers:
                 talk(how_to_choose(question))
         given.append(answers)
-    return InquiryAnswer(tuple(given))
+    return InquiryAnswer.of(tuple(given))
 
 
 def _advice(refusal: Refusal) -> str:

@@ -102,13 +102,15 @@ class Ask:
     name = "ask"
     kind: ToolKind = "think"
     description = (
-        'Ask the user 1 to 4 questions that only they can decide, each with 2 to 6 choices ({"label": …, '
-        '"description": …}); they may also answer in their own words.'
+        "Ask the user 1 to 4 questions that only they can decide, each with 2 to 6 choices; they may also "
+        "answer in their own words."
     )
     args = AskArgs
     aliases = Aliases(
         tools=dict.fromkeys(
-            ("ask_user_question", "ask_user", "ask_followup_question", "question", "ask_question"), PLAIN
+            ("ask_user_question", "ask_user", "ask_followup_question", "question", "ask_question")
+            + ("request_user_input",),
+            PLAIN,
         )
     )
 
@@ -139,8 +141,9 @@ class Ask:
         content = [
             {
                 "question": each["question"],
-                "answer": each["answers"] if question.several else "".join(each["answers"]),
+                "answer": (each["answers"] if question.several else "".join(each["answers"])) or "skipped",
             }
             for question, each in zip(args.questions, answered, strict=True)
         ]
-        return Outcome("; ".join(", ".join(each["answers"]) for each in answered), content, answers=answered)
+        summary = "; ".join(", ".join(each["answers"]) or "skipped" for each in answered)
+        return Outcome(summary, content, answers=answered)

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from time import time
-from typing import Literal, NamedTuple, Protocol, TypeVar, cast
+from typing import Literal, NamedTuple, Protocol, Self, TypeVar, cast
 
 from cogency_tui.agent.permissions.grants import (
     ANY_COMMAND,
@@ -188,13 +188,18 @@ class Inquiry:
 
 @dataclass(frozen=True, slots=True)
 class InquiryAnswer:
-    """The `answers` to each question of an inquiry: labels of its choices, or the user's own words. If they
-    `declined`, `reason` is what they wrote to that; it goes to the model.
+    """The `answers` to each question of an inquiry: labels of its choices, or the user's own words; none to a
+    question that was skipped. If they `declined`, `reason` is what they wrote to that; it goes to the model.
     """
 
     answers: Answers = ()
     declined: bool = False
     reason: str = ""
+
+    @classmethod
+    def of(cls, answers: Answers) -> Self:
+        """The answers given to one question after the other; a refusal if each was skipped."""
+        return cls(answers) if any(answers) else cls(declined=True)
 
 
 Inquire = Callable[[Inquiry], Awaitable[InquiryAnswer | None]]
@@ -391,6 +396,15 @@ class Gate:
         """True if a user is available to answer questions."""
         return self._ask() is not None
 
+    def require_answers(self) -> None:
+        """Check that a user is available to answer the model's questions.
+
+        Raises:
+            ToolError: there is none.
+        """
+        if self._inquire() is None:
+            raise _no_user()
+
     @property
     def refusals(self) -> tuple[Refusal, ...]:
         """The calls that were not allowed because no user could be asked."""
@@ -562,7 +576,7 @@ class Gate:
         finally:
             self._state.waiting.pop(waiting, None)
         if answer is None:
-            raise ToolError(_NO_USER, brief=_NO_USER_SHORT)
+            raise _no_user()
         if answer.declined:
             details = f": {answer.reason}" if answer.reason else ". Decide yourself, or go on without it."
             raise DeclinedError(f"The user did not answer{details}", "the user did not answer", answer.reason)
@@ -939,6 +953,10 @@ def _is_free(intent: Intent, mode: Permissions) -> bool:
 def _could_reach(intent: Intent) -> bool:
     """Return whether nothing confines a call to the project, though it names no place outside."""
     return intent.effect in ("command", "tool") and not intent.confined
+
+
+def _no_user() -> ToolError:
+    return ToolError(_NO_USER, brief=_NO_USER_SHORT)
 
 
 def _way_out(intent: Intent) -> str:

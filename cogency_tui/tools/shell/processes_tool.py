@@ -49,6 +49,10 @@ class Processes:
         if args.action == "list":
             return Intent("read", "List background commands")
         process = self._named(args)
+        if args.action == "watch" and not (args.pattern or process.watched):
+            raise ToolError(
+                f"{process.id} is not watched.", "Give a pattern: lines that match it are reported."
+            )
         line = f"{process.id}: {summary(process.command)}"
         if args.action == "watch":
             return Intent("read", f"{'Watch' if args.pattern else 'Stop watching'} the output of {line}")
@@ -64,7 +68,8 @@ class Processes:
         if args.action == "watch":
             process = self._background.watch(process.id, args.pattern)
             state = f"watched for {shown(process.watched)}" if process.watched else "no longer watched"
-            return Outcome(f"{process.id}: {state}", f"{process.described}, {state}")
+            done = "watched" if process.watched else state
+            return Outcome(f"{process.id}: {done}", f"{process.described}, {state}")
         if args.action == "stop":
             process = await self._background.stop(process.id)
         if process.ended is not None:

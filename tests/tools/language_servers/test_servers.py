@@ -28,7 +28,7 @@ def running(bench: Bench) -> Server:
     return next(iter(bench.servers._servers.values()))  # pyright: ignore[reportPrivateUsage]
 
 
-@pytest.mark.parametrize("kind", ["", "pull", "versions", "wrong"])
+@pytest.mark.parametrize("kind", ["", "pull", "busy", "registers", "versions", "wrong"])
 async def test_problems_of_each_text_of_a_file(bench: Bench, kind: str) -> None:
     bench.tables = fake(kind)
     found = await ask(bench, "a.fake", "𝄞 bad\nodd\nhint\n")

@@ -115,7 +115,7 @@ def test_it_stands_in_the_order_of_the_block_with_commands_and_with_a_stop(
 
 async def test_watch_reports_matches_and_its_state(server: Bench, background: Background) -> None:
     outcome = await server.run("processes", id="p1", action="watch", pattern="more|error")
-    assert outcome.outcome == "p1: watched for more|error"
+    assert outcome.outcome == "p1: watched"
     (server.root / "go").touch()
     await until(lambda: background.get("p1").matches)
     assert "more" in background.take_news()[1]
@@ -136,6 +136,23 @@ async def test_an_end_that_a_result_reports_is_not_reported_again(
     await bench.run("shell", command="sleep 1000", background=True)
     await bench.run("processes", id="p2", action="stop")
     assert background.take_news() == ("", "")
+
+
+async def test_a_watch_needs_a_pattern_unless_it_ends_one(server: Bench) -> None:
+    with pytest.raises(ToolError, match="p1 is not watched") as raised:
+        await server.plan("processes", id="p1", action="watch")
+    assert raised.value.hint == "Give a pattern: lines that match it are reported."
+    await server.run("processes", id="p1", action="watch", pattern="more")
+    ended = await server.run("processes", id="p1", action="watch")
+    assert ended.outcome == "p1: no longer watched"
+
+
+async def test_they_are_named_with_their_command_while_they_run(
+    server: Bench, background: Background
+) -> None:
+    assert background.running() == ["p1 (`# a server…`)"]
+    await background.stop("p1")
+    assert background.running() == []
 
 
 async def test_an_ended_command_cannot_be_watched(bench: Bench, background: Background) -> None:
