@@ -32,7 +32,6 @@ from cogency_tui.config.schema import (
     config_path,
     data_path,
 )
-from cogency_tui.config.worktree_paths import worktrees_of
 from cogency_tui.errors import ConfigError
 from cogency_tui.providers.base import Provider
 from cogency_tui.providers.configured_providers import create_provider, secrets
@@ -145,6 +144,9 @@ class Agent:
         self.inquire = inquire
         self.titled: Callable[[str, str], None] | None = None
         """If set, conversations are named in the background, and this is called with the id and the title."""
+        self.is_last_turn = False
+        """Set before the first turn if no other follows: the model learns that background commands end with
+        its answer."""
         self.progressed: Callable[[str], None] | None = None
         """If set, it is called with the id of a sub-agent's conversation when new events of it are stored."""
         self._model_given = llm is not None or model is not None
@@ -182,6 +184,9 @@ class Agent:
     @property
     def worktrees_directory(self) -> Path:
         """The directory of the project's worktrees."""
+        # Not on the way to the first frame.
+        from cogency_tui.config.worktree_paths import worktrees_of
+
         return worktrees_of(self._data, str(self.home.project))
 
     def root_of(self, project: str) -> Path | None:
@@ -224,6 +229,14 @@ class Agent:
             trust = Trust(folder / FILE_NAME, self.home.project)
             self._project_settings = ProjectSettings(trust, self.project, own, folder, claude)
         return self._project_settings
+
+    def running_hook(self, conversation_id: str | None) -> str:
+        """The name of the hook that runs in a conversation, or in one that is new; empty if none does."""
+        engine = self._conversations.engine
+        running = {} if engine is None else engine.running_hooks
+        return (
+            next(iter(running.values()), "") if conversation_id is None else running.get(conversation_id, "")
+        )
 
     def list_hooks(self) -> "list[ListedHook]":
         """The hooks of the user and the project, with the last run of each. Blocks."""

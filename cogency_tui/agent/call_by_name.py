@@ -5,16 +5,29 @@ can read.
 """
 
 from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Annotated, Any, TypeVar
 
 import msgspec
 from msgspec import Meta
 
 from cogency_tui.errors import CogencyError, ToolError
+from cogency_tui.tools.base import Spellings
 from cogency_tui.workspace.protected_names import closest, shown
 
 Thing = TypeVar("Thing")
+
+
+def _read_parameters(value: Any, _given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Read parameters that are written as JSON in a string."""
+    if isinstance(value, str):
+        with suppress(ValueError):
+            value = msgspec.json.decode(value)
+    return {"parameters": value}
+
+
+PARAMETERS = Spellings(read={"parameters": _read_parameters})
+"""Other agents' spellings of `parameters`."""
 
 
 class NamedArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -4,8 +4,9 @@ Invariant: a defect of an interceptor costs a log entry; it changes neither the 
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Protocol
 
 import msgspec
@@ -24,7 +25,8 @@ class InterceptedCall:
 
     `id` is that of the conversation's call, which a step of a workflow shares with it. `tool` is the tool's
     own name; `context` is what the tool runs in. `hooks` are the runs of hooks for it so far, `asks`
-    the reasons for which the user must be asked about it.
+    the reasons for which the user must be asked about it. `to_be_written` returns the files that calls which
+    are waiting are going to write.
     """
 
     id: str
@@ -34,6 +36,7 @@ class InterceptedCall:
     context: ToolContext
     hooks: list[HookRun] = field(default_factory=list[HookRun])
     asks: list[str] = field(default_factory=list[str])
+    to_be_written: Callable[[], Collection[Path]] = frozenset[Path]
 
     def asked(self, intent: Intent) -> Intent:
         """The intent with those reasons."""

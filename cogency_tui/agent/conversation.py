@@ -7,7 +7,7 @@ any time (mode, provider, permissions) is read when it is needed.
 import asyncio
 import json
 import os
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,7 +53,7 @@ from cogency_tui.tools.worker_threads import in_thread
 
 if TYPE_CHECKING:
     from cogency_tui.agent.hooks.hook import Hook
-    from cogency_tui.agent.hooks.turn_hooks import TurnHooks
+    from cogency_tui.agent.hooks.turn_hooks import HookContext, TurnHooks
 
 SteeredAt: TypeAlias = Literal["", "step", "answer"]
 
@@ -111,7 +111,8 @@ class Conversation:
         """The choice that is stored with it."""
         self.dialect: Dialect = self.wanted_dialect()
         """The dialect of the last cycle."""
-        self.background = engine.background.of(id)
+        self._is_last_turn = engine.is_last_turn or depth > 0
+        self.background = engine.background.of(id, ends_with_answer=self._is_last_turn)
         """The background commands that it has started."""
         self.delegates = engine.project_settings.now
         self._served = engine.servers.tools
@@ -120,8 +121,8 @@ class Conversation:
         )
         self.hooks: Sequence[Hook] = ()
         """Those of its turn."""
-        self._lost_hooks = False
-        """True if the user knows that some of them are trusted no more."""
+        self._suspended: dict[Hook, str] = {}
+        """Those of them that the user knows to be suspended, with what changed."""
         self.turn_hooks: TurnHooks | None = None
         """Runs those that are not around calls, if there are any."""
         self.interceptors: Sequence[CallInterceptor] = [self._diagnostics]
@@ -245,6 +246,7 @@ class Conversation:
         await in_thread(engine.project_settings.refresh)
         engine.servers.configure(engine.project_settings.now.mcp)
         self._take_tools()
+        await self._report_suspended()
         self._take_hooks()
         if not self._recalled:
             before = await sources_of(store, self.id, engine.workspace)
@@ -259,13 +261,25 @@ class Conversation:
         await in_thread(self.engine.project_settings.refresh)
         return self.engine.project_settings.now
 
+    async def suspended_hooks(self) -> "Mapping[Hook, str]":
+        """Those of its hooks that are suspended now, with what changed: a call may have changed what those of
+        the project run. The user is notified of each once."""
+        from cogency_tui.agent.hooks.suspension import describe_suspension, suspended_hooks
+
+        await self.configured()
+        found = await in_thread(suspended_hooks, self.hooks, self.engine.project_settings)
+        fresh = {hook: files for hook, files in found.items() if hook not in self._suspended}
+        self._suspended |= fresh
+        self.pending_notices += describe_suspension(fresh, in_turn=True)
+        return found
+
     async def current_hooks(self) -> "Sequence[Hook]":
-        """The hooks in force now: a call may have changed what those of the project run."""
-        now = (await self.configured()).hooks
-        if not self._lost_hooks and any(hook.owner == "project" and hook not in now for hook in self.hooks):
-            self._lost_hooks = True
-            self.pending_notices.append("The project's hooks are off: they have changed (/trust to review).")
-        return now
+        """Those of its hooks that are in force now."""
+        suspended = await self.suspended_hooks()
+        now = self.engine.project_settings.now.hooks
+        return [
+            hook for hook in self.hooks if hook not in suspended and (hook.owner == "user" or hook in now)
+        ]
 
     def _take_hooks(self) -> None:
         """Refresh the hooks."""
@@ -275,13 +289,23 @@ class Conversation:
         from cogency_tui.agent.hooks.call_hooks import CallHooks
         from cogency_tui.agent.hooks.turn_hooks import TurnHooks
 
-        self.hooks, self._lost_hooks = hooks, False
+        self.hooks, self._suspended = hooks, {}
         self.interceptors = [*([CallHooks(self)] if hooks else []), self._diagnostics]
         # Sub-agents are part of their caller's turn.
         if not self.depth:
             self.turn_hooks = self.turn_hooks or TurnHooks(self)
 
-    async def begin_hooks(self, query: str | None, *, is_new: bool) -> str:
+    async def _report_suspended(self) -> None:
+        """Report the hooks that the next turn does without."""
+        now = self.engine.project_settings.now.hooks
+        if self.depth or all(hook in now for hook in self.hooks if hook.owner == "project"):
+            return
+        from cogency_tui.agent.hooks.suspension import describe_suspension, suspended_hooks
+
+        found = await in_thread(suspended_hooks, self.hooks, self.engine.project_settings)
+        self.pending_notices += describe_suspension(found, in_turn=False)
+
+    async def begin_hooks(self, query: str | None, *, is_new: bool) -> "HookContext | None":
         """Run the hooks before a turn with this message; return what they have for the model, nothing if the
         user interrupts them.
 
@@ -289,10 +313,10 @@ class Conversation:
             HookBlockedError: one of them blocks the message or the turn.
         """
         if self.turn_hooks is None:
-            return ""
+            return None
         work = asyncio.create_task(self.turn_hooks.begin(query, is_new=is_new))
         await self._await_unless_interrupted(work)
-        return "" if work.cancelled() else work.result()
+        return None if work.cancelled() else work.result()
 
     async def end_turn_hooks(self, state: 'Literal["done", "failed", "interrupted"]') -> None:
         """Run the hooks after a turn that did not end with an answer."""
@@ -372,7 +396,9 @@ class Conversation:
         blocks = await store.environments(self.id)
         if any(is_about(block, workspace.root) for block in blocks):
             return ""
-        block = await in_thread(describe, workspace, gate.mode, can_ask=gate.can_ask)
+        block = await in_thread(
+            describe, workspace, gate.mode, can_ask=gate.can_ask, is_last_turn=self._is_last_turn
+        )
         return Redactor(self.engine.secrets).text(block)
 
     def history(self, store: Store, dialect: Dialect) -> History:

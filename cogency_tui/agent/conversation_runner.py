@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from cogency_tui.agent.conversation import Conversation
     from cogency_tui.agent.engine import Engine
     from cogency_tui.agent.event_queue import EventQueue
+    from cogency_tui.agent.hooks.turn_hooks import HookContext
     from cogency_tui.agent.profile.learner import Learner
     from cogency_tui.agent.titles import Titles
     from cogency_tui.agent.until import Until
@@ -270,7 +271,7 @@ class Conversations:
             await asyncio.to_thread(self._agent_of(conversation.id).follow_project)
         if self.held and self._warming is None:
             self._warming = asyncio.create_task(self._warm())
-        context = ""
+        context: HookContext | None = None
         if conversation.turn_hooks is not None:
             known = await store.conversation(conversation.id)
             context = await conversation.begin_hooks(query, is_new=known is None or not known.turns)
@@ -490,6 +491,7 @@ class Conversations:
                 config=config,
                 profile=agent.profile,
                 sandbox=Sandbox(agent.settings.sandbox, (config, agent.data)),
+                is_last_turn=agent.is_last_turn,
                 progressed=self._progressed,
             )
         return self.engine

@@ -32,6 +32,7 @@ from cogency_tui.protocol.events import (
     RespondEvent,
     ResultEvent,
     ThinkEvent,
+    notice_event,
 )
 from cogency_tui.protocol.messages import AnswerItem, Message
 from cogency_tui.protocol.native_dialect import NativeParser
@@ -180,6 +181,7 @@ class Cycle:
         self._patience = max(PATIENCE, settings.first_byte_timeout, settings.idle_timeout)
         self._provider = conversation.provider()
         self._engine = conversation.engine
+        self._conversation = conversation
         self._recorder = recorder
         self._clock = clock
         self._news = asyncio.Event()
@@ -305,6 +307,7 @@ class Cycle:
             # What was done before the interrupt is done: its results come before the rest is answered.
             for result in self._scheduler.take():
                 await self.result(result)
+            await self._notify()
             if self._stopped:
                 raise Interrupted
             if self._scheduler.failure:
@@ -326,6 +329,12 @@ class Cycle:
             await self._report_slips()
         if not broken:
             self._close_previews(_UNFINISHED)
+
+    async def _notify(self) -> None:
+        """Show the user what their calls gave rise to, but not in the middle of a text."""
+        pending = self._conversation.pending_notices
+        while pending and not self._recorder.has_open_unit:
+            await self._recorder.emit(notice_event(pending.pop(0), self._clock()))
 
     async def _send_steering(self) -> None:
         if self._steering is None:

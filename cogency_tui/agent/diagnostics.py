@@ -1,7 +1,8 @@
 """Checks each edit with language servers: what it added to the problems of the files, and what it fixed.
 
 Invariant: an edit waits for `PATIENCE` seconds at most, and not at all for a server that was late before.
-What comes later goes with the next result of the conversation, once. A server that fails costs a notice.
+What comes later goes with the next result of the conversation, once, if it still holds then. Of several edits
+of a file that wait for each other, the last one has the problems of all. A server that fails costs a notice.
 """
 
 import asyncio
@@ -10,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cogency_tui.agent.call_interceptors import InterceptedCall, join_notes
 from cogency_tui.config.language_servers import LanguageServerSettings
@@ -114,12 +115,19 @@ class LanguageServersOnDemand:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """What a server says of an edit of the call `call`: the problems that it added and fixed, by the name of
-    their file."""
+    """What a server says of an edit of the call `call`, which left `text` in `path`: the problems that it
+    added and fixed, by their file. `gone` are those that it added and another edit has fixed since."""
 
     call: str
-    added: Sequence[tuple[str, "Problem"]]
-    fixed: Sequence[tuple[str, "Problem"]]
+    server: "Server"
+    path: Path
+    text: str
+    added: Sequence[tuple[Path, "Problem"]]
+    fixed: Sequence[tuple[Path, "Problem"]]
+    gone: Sequence[tuple[Path, "Problem"]] = ()
+
+
+_Task: TypeAlias = "tuple[Server, asyncio.Task[_Found | None]]"
 
 
 class EditDiagnostics:
@@ -134,6 +142,8 @@ class EditDiagnostics:
         self._may_edit = may_edit
         self._planned: dict[tuple[str, Path], str | None] = {}
         """The texts of files before a planned edit; None where there is no file."""
+        self._deferred: dict[Path, tuple[str, str | None]] = {}
+        """Files whose check waits for a later edit: the first edit, and the text before it."""
         self._running: set[asyncio.Task[_Found | None]] = set()
         self._late: list[_Found] = []
 
@@ -152,21 +162,22 @@ class EditDiagnostics:
             for server, language in servers:
                 if text is None:
                     server.start()
-                else:
+                elif path not in self._deferred:
                     self._follow(self._prepare(server, language, path, text))
 
     async def after(self, call: InterceptedCall, outcome: Outcome) -> Outcome:
         """Add to the result what has become known of its problems, and of those of earlier edits."""
         if not self._servers.enabled:
             self._planned.clear()
+            self._deferred.clear()
             return outcome
-        late, self._late = self._late, []
-        found = list(late)
-        if call.intent.effect == "write":
-            found += await self._check(call)
-        elif call.tool == "read" and self._may_edit():
+        if call.tool == "read" and self._may_edit():
             await self._warm(call)
-        change = self._change(call, found)
+        late, self._late = self._late, []
+        tasks = await self._check(call)
+        # After the checks: what holds is what they leave.
+        tasks += [(each.server, self._follow(self._check_again(each))) for each in late]
+        change = self._change(call, await self._wait(tasks))
         if change is None:
             return outcome
         note = join_notes(outcome.note, *_notes(change))
@@ -188,28 +199,41 @@ class EditDiagnostics:
             for server, _language in await self._of(path):
                 server.start()
 
-    async def _check(self, call: InterceptedCall) -> list[_Found]:
-        """Compare the files of an edit with what they were; what is not ready in time comes later."""
-        tasks: list[asyncio.Task[_Found | None]] = []
-        waits = 0.0
-        for path in call.intent.paths[:MOST_FILES]:
-            if (call.id, path) not in self._planned:
+    async def _check(self, call: InterceptedCall) -> "list[_Task]":
+        """Begin to compare the files of an edit with what they were, and of earlier ones that no edit follows
+        any more."""
+        following = call.to_be_written()
+        edits: dict[Path, tuple[str, str | None]] = {}
+        for path in call.intent.paths[:MOST_FILES] if call.intent.effect == "write" else ():
+            if (call.id, path) in self._planned:
+                old = self._planned.pop((call.id, path))
+                edits[path] = (call.id, self._deferred.pop(path, (call.id, old))[1])
+        for path in [path for path in self._deferred if path not in following]:
+            edits[path] = self._deferred.pop(path)
+        tasks: list[_Task] = []
+        for path, (id, old) in edits.items():
+            if path in following:
+                self._deferred[path] = (id, old)
                 continue
-            old = self._planned.pop((call.id, path))
             new = await in_thread(self._read, path)
             if new is None or new == old:
                 continue
             for server, language in await self._of(path):
-                tasks.append(self._follow(self._compare(call.id, server, language, path, old, new)))
-                waits = waits if server.lags else PATIENCE
+                tasks.append((server, self._follow(self._compare(id, server, language, path, old, new))))
+        return tasks
+
+    async def _wait(self, tasks: "Sequence[_Task]") -> list[_Found]:
+        """What the servers say in time; the rest comes later."""
+        if waited := [task for server, task in tasks if not server.lags]:
+            await asyncio.wait(waited, timeout=PATIENCE)
+        found: list[_Found] = []
+        for server, task in tasks:
+            if not task.done():
                 server.lags = True
-        if not tasks:
-            return []
-        done, _ = await asyncio.wait(tasks, timeout=waits)
-        for task in tasks:
-            if task not in done:
                 task.add_done_callback(self._note_late)
-        return [found for task in tasks if task in done and (found := _result(task)) is not None]
+            elif (one := _result(task)) is not None:
+                found.append(one)
+        return found
 
     def _follow(self, work: "Coroutine[Any, Any, _Found | None]") -> asyncio.Task[_Found | None]:
         task = asyncio.create_task(work)
@@ -234,8 +258,8 @@ class EditDiagnostics:
         from cogency_tui.tools.language_servers.diagnostics import compare
         from cogency_tui.tools.language_servers.server import Unavailable
 
-        added: list[tuple[str, Problem]] = []
-        fixed: list[tuple[str, Problem]] = []
+        added: list[tuple[Path, Problem]] = []
+        fixed: list[tuple[Path, Problem]] = []
         try:
             analysis = await server.ask(
                 lambda client, seconds: client.analyze(path, language, old, new, seconds)
@@ -245,10 +269,37 @@ class EditDiagnostics:
         for file, (before, after) in analysis.items():
             texts = (old or "", new) if file == path else ("", "")
             came, went = await in_thread(compare, before, after, *texts)
-            name = self._workspace.name_of(file)
-            added += ((name, each) for each in came)
-            fixed += ((name, each) for each in went)
-        return _Found(call, added, fixed) if added or fixed else None
+            added += ((file, each) for each in came)
+            fixed += ((file, each) for each in went)
+        return _Found(call, server, path, new, added, fixed) if added or fixed else None
+
+    async def _check_again(self, late: _Found) -> _Found:
+        """What came late, as far as it still holds."""
+        from cogency_tui.tools.language_servers.diagnostics import still_there
+        from cogency_tui.tools.language_servers.server import Unavailable
+
+        added: list[tuple[Path, Problem]] = []
+        gone, left = list(late.gone), late.text
+        for file in dict.fromkeys(file for file, _ in late.added):
+            problems = [each for path, each in late.added if path == file]
+            text = await in_thread(self._read, file)
+            language = next((word for server, word in await self._of(file) if server is late.server), None)
+            if text is None or language is None:
+                continue
+            try:
+                now = await late.server.ask(
+                    lambda client, seconds, file=file, language=language, text=text: client.problems(
+                        file, language, text, seconds
+                    )
+                )
+            except Unavailable:
+                continue
+            texts = (late.text, text) if file == late.path else ("", "")
+            kept, lost = await in_thread(still_there, problems, now, *texts)
+            added += ((file, each) for each in kept)
+            gone += ((file, each) for each in lost)
+            left = text if file == late.path else left
+        return replace(late, text=left, added=added, gone=gone)
 
     def _read(self, path: Path) -> str | None:
         try:
@@ -257,14 +308,22 @@ class EditDiagnostics:
         except ToolError:
             return None
 
-    def _change(self, call: InterceptedCall, found: Iterable[_Found]) -> DiagnosticsChange | None:
+    def _change(self, call: InterceptedCall, found: Sequence[_Found]) -> DiagnosticsChange | None:
         """What was found, for the result of a call."""
+        if not found:
+            return None
+        from cogency_tui.tools.language_servers.diagnostics import distinct
+
         redact = Redactor(call.context.secrets, call.context.known).text
+        name_of = self._workspace.name_of
         added: list[Diagnostic] = []
-        fixed = 0
+        fixed = len(distinct([(name_of(path), each) for path, each in _fixed(found)]))
+        by_call: dict[str, list[tuple[str, Problem]]] = {}
         for each in found:
-            fixed += len(each.fixed)
-            for path, problem in each.added:
+            problems = by_call.setdefault(each.call, [])
+            problems += ((name_of(path), problem) for path, problem in each.added)
+        for id, problems in by_call.items():
+            for path, problem in distinct(problems):
                 one: Diagnostic = {
                     "path": path,
                     "line": problem.line,
@@ -276,8 +335,8 @@ class EditDiagnostics:
                     one["rule"] = one_line(problem.rule)[:_LONGEST_RULE]
                 if problem.source:
                     one["source"] = one_line(problem.source)[:_LONGEST_RULE]
-                if each.call != call.id:
-                    one["call"] = each.call
+                if id != call.id:
+                    one["call"] = id
                 added.append(one)
         if not (added or fixed):
             return None
@@ -301,6 +360,18 @@ def join_changes(changes: Sequence[DiagnosticsChange]) -> DiagnosticsChange | No
     if more:
         joined["more"] = more
     return joined
+
+
+def _fixed(found: Iterable[_Found]) -> "list[tuple[Path, Problem]]":
+    """The problems that were fixed, but for those that nobody was told of."""
+    from cogency_tui.tools.language_servers.diagnostics import is_same_kind
+
+    fixed = [each for one in found for each in one.fixed]
+    for path, problem in [each for one in found for each in one.gone]:
+        same = (each for each in fixed if each[0] == path and is_same_kind(each[1], problem))
+        if (first := next(same, None)) is not None:
+            fixed.remove(first)
+    return fixed
 
 
 def _result(task: asyncio.Task[_Found | None]) -> _Found | None:

@@ -51,6 +51,8 @@ class Engine:
     profile: Profile | None = None
     background: Background = field(default_factory=Background)
     sandbox: Sandbox = field(default_factory=Sandbox)
+    is_last_turn: bool = False
+    """True if nobody sends another message after an answer, with which background commands then end."""
     progressed: Callable[[str], None] = lambda _id: None
     refused_efforts: set[tuple[str, str, Effort]] = field(default_factory=set[tuple[str, str, Effort]])
     """Efforts that models have refused, each with the provider and the model."""
@@ -58,6 +60,8 @@ class Engine:
     """Held while a hook runs: what changes in the meantime is its own."""
     hook_runs: dict[str, HookRun] = field(default_factory=dict[str, HookRun])
     """The last run of each hook, by name."""
+    running_hooks: dict[str, str] = field(default_factory=dict[str, str])
+    """The name of the hook that runs, by conversation."""
     images: Images = field(init=False)
     """The stored images."""
 

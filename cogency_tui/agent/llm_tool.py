@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Meta
 
 from cogency_tui.agent.background_request import record_request
-from cogency_tui.agent.call_by_name import NamedArgs, choose, errors_as_results
+from cogency_tui.agent.call_by_name import PARAMETERS, NamedArgs, choose, errors_as_results
 from cogency_tui.agent.conversation import Conversation
 from cogency_tui.agent.cycle_metrics import Calibration, characters_in
 from cogency_tui.errors import ProviderError
@@ -18,7 +18,7 @@ from cogency_tui.protocol.messages import Message
 from cogency_tui.providers.base import CutOff, Provider, Retrying, TextDelta, Usage
 from cogency_tui.redaction import Redactor
 from cogency_tui.tools import argument_schema
-from cogency_tui.tools.base import NO_ALIASES, Intent, Outcome, ToolContext, ToolKind
+from cogency_tui.tools.base import Aliases, Intent, Outcome, ToolContext, ToolKind
 
 ANSWER_LIMIT = 200_000
 """Characters of an answer after which the model is stopped."""
@@ -48,7 +48,7 @@ class Llm:
     kind: ToolKind = "think"
     brief = True
     args = NamedArgs
-    aliases = NO_ALIASES
+    aliases = Aliases(PARAMETERS)
 
     def __init__(self, parent: Conversation, answer_limit: int = ANSWER_LIMIT) -> None:
         self._parent = parent

@@ -76,6 +76,11 @@ class Recorder:
             self._deliver(event)
         self._require_stored()
 
+    @property
+    def has_open_unit(self) -> bool:
+        """True if more may come for the last unit: another event would end it."""
+        return self._accumulator.is_open
+
     async def add_items(self, provider: Provider, items: Sequence[AnswerItem]) -> None:
         """Store what the provider delivered beside an event that follows. An error is raised with it."""
         if self.unstored is None:

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from cogency_tui.agent.call_by_name import NamedArgs, choose, errors_as_results
+from cogency_tui.agent.call_by_name import PARAMETERS, NamedArgs, choose, errors_as_results
 from cogency_tui.agent.engine import Engine
 from cogency_tui.agent.permissions.gate import Gate
 from cogency_tui.agent.permissions.stored_taint import EARLIER
@@ -20,7 +20,7 @@ from cogency_tui.errors import ToolError
 from cogency_tui.protocol.taint_sources import NONE, Sources
 from cogency_tui.store.agent_key_values import Relics
 from cogency_tui.tools import argument_schema
-from cogency_tui.tools.base import NO_ALIASES, Intent, Outcome, ToolContext, ToolKind
+from cogency_tui.tools.base import Aliases, Intent, Outcome, ToolContext, ToolKind
 
 Key = Annotated[str, Meta(min_length=1, max_length=500)]
 
@@ -84,7 +84,7 @@ class Relic:
     )
     brief = True
     args = NamedArgs
-    aliases = NO_ALIASES
+    aliases = Aliases(PARAMETERS)
 
     def __init__(self, engine: Engine, gate: Gate, clock: Callable[[], float] = time.time) -> None:
         self._engine = engine

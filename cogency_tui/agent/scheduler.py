@@ -12,6 +12,7 @@ import time
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from cogency_tui.agent.call_graph import Job, NodeState, TurnActions, blocked_by, in_cycles, out_of_turn
@@ -243,6 +244,9 @@ class Scheduler:
 
     def _bind(self, job: Job, values: Mapping[str, Any]) -> BoundCall:
         """Validate the call with these values in place of its names."""
+        if job.tool == Ask.name:
+            # Before its arguments: correcting them would be in vain.
+            self._gate.require_answers()
         environment = self._registry.environment_of(job.called)
         args, variables = substitute_call(job.args, values, job.scope, environment)
         context = replace(
@@ -388,7 +392,9 @@ class Scheduler:
         try:
             planned = await bound.plan()
             call = InterceptedCall(
-                *(self._call_id(job), job.tool, bound.args, planned, bound.context), job.hooks
+                *(self._call_id(job), job.tool, bound.args, planned, bound.context),
+                hooks=job.hooks,
+                to_be_written=self._to_be_written,
             )
             await intercept_before(self._interceptors, call)
             place = self._order.place(job)
@@ -411,6 +417,11 @@ class Scheduler:
             job.started = self._clock()
             job.decided, job.asks = True, bool(job.asks)
             self._order.update()
+
+    def _to_be_written(self) -> set[Path]:
+        """The files that calls which are waiting are going to write."""
+        touches = [job.touch for job in self._waiting if job.state is NodeState.WAITING]
+        return {path for touch in touches if touch.writes for path in touch.paths}
 
     async def _keeps_changes(self, job: Job, changed: Sequence[str], diff: str) -> bool | None:
         """Return whether the user keeps the changes of a call; the time that they take is not the call's."""

@@ -33,6 +33,8 @@ class SubagentProgress:
         self.problem = ""
         """Why the turn did not complete, if it did not."""
         self.calls = 0
+        self.stopped: Sequence[str] = ()
+        """The background commands that ended with the turn."""
         self._report = report
         self._accumulator = Accumulator()
         self._answers: list[str] = []

@@ -15,7 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
-from cogency_tui.agent.call_by_name import AgentArgs, choose, errors_as_results, listed, require_current
+from cogency_tui.agent.call_by_name import (
+    PARAMETERS,
+    AgentArgs,
+    choose,
+    errors_as_results,
+    listed,
+    require_current,
+)
 from cogency_tui.agent.conversation import Conversation
 from cogency_tui.agent.event_queue import EventQueue
 from cogency_tui.agent.llm_tool import Llm, asking
@@ -114,7 +121,7 @@ class SubAgents:
     kind: ToolKind = "other"
     args = AgentArgs
     aliases = Aliases(
-        Spellings({"subagent_type": "name", "agent": "name", "prompt": "task"}),
+        Spellings({"subagent_type": "name", "agent": "name", "prompt": "task"}).over(PARAMETERS),
         dict.fromkeys(("task", "dispatch_agent", "subagent"), PLAIN),
     )
 
@@ -163,7 +170,10 @@ class SubAgents:
         if not progress.answer:
             return Outcome(f"{args.name} ended without an answer", value="", sources=sources)
         calls = f"{progress.calls} call{'' if progress.calls == 1 else 's'}"
-        return Outcome(f"answered after {calls}", progress.answer, sources=sources)
+        note = ""
+        if progress.stopped:
+            note = f"[Its background commands ended with its answer: {', '.join(progress.stopped)}]"
+        return Outcome(f"answered after {calls}", progress.answer, sources=sources, note=note)
 
     async def _turn(
         self, args: AgentArgs, agent: AgentSettings, context: ToolContext
@@ -213,6 +223,7 @@ class SubAgents:
             if not queue.closed:
                 turn.interrupt()
             await ended(task)
+            progress.stopped = child.background.running()
             await child.close()
         task.result()
         return progress, await sources_below(store, record.id, engine.workspace)

@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from cogency_tui.agent.call_graph import TurnActions
 from cogency_tui.agent.compaction import compaction_event
@@ -85,6 +85,9 @@ _GO_ON = (
     "The turn was cut short here, and the user continues it. What you wrote before it is saved; no call of "
     "an unfinished block ran. Continue from there."
 )
+
+if TYPE_CHECKING:
+    from cogency_tui.agent.hooks.turn_hooks import HookContext
 
 
 class Turn:
@@ -163,7 +166,7 @@ class Turn:
         ended: Callable[[], None],
         review: Callable[[], Awaitable[ReviewNote | None]] | None = None,
         images: Sequence[Image] = (),
-        context: str = "",
+        context: "HookContext | None" = None,
         until: UntilTurn | None = None,
     ) -> None:
         """Run the turn. Without a query it continues the last one, which failed or was interrupted, from what
@@ -205,7 +208,7 @@ class Turn:
         query: str,
         review: Callable[[], Awaitable[ReviewNote | None]] | None,
         images: Sequence[Image],
-        context: str,
+        context: "HookContext | None",
         until: UntilTurn | None,
     ) -> None:
         """Emit the user's message."""
@@ -222,17 +225,17 @@ class Turn:
             message["until"] = until
         if images:
             message["images"] = [*images]
-        if context:
-            message["hooks_context"] = context
+        if context is not None and context.text:
+            message["hooks_context"], message["hooks_added"] = context.text, context.added
         await self._recorder.emit(message)
 
-    async def _continue(self, context: str = "") -> None:
+    async def _continue(self, context: "HookContext | None" = None) -> None:
         """Send a model whose own words are the last ones a result: a request ends with what it is sent."""
         prepared = await self._history.prepare("")
         if prepared.messages[-1]["role"] == "assistant":
             await self._recorder.emit(brief_result(new_id(), _TURN, _GO_ON, self._clock(), "failed"))
-        if context:
-            await self._recorder.emit(brief_result(new_id(), _TURN, context, self._clock(), "done"))
+        if context is not None and context.text:
+            await self._recorder.emit(brief_result(new_id(), _TURN, context.text, self._clock(), "done"))
 
     async def _cycles(self) -> None:
         most = self._conversation.settings.max_iterations

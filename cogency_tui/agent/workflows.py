@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from cogency_tui.agent.call_by_name import NamedArgs, choose, listed, require_current
+from cogency_tui.agent.call_by_name import PARAMETERS, NamedArgs, choose, listed, require_current
 from cogency_tui.agent.call_interceptors import join_notes
 from cogency_tui.agent.conversation import Conversation
 from cogency_tui.agent.diagnostics import join_changes
@@ -26,7 +26,7 @@ from cogency_tui.errors import ToolError
 from cogency_tui.protocol.dialects import new_id
 from cogency_tui.protocol.events import CallEvent, ResultEvent, Step
 from cogency_tui.protocol.taint_sources import Sources, recorded
-from cogency_tui.tools.base import NO_ALIASES, Intent, Outcome, ToolContext, ToolKind, Touch
+from cogency_tui.tools.base import Aliases, Intent, Outcome, ToolContext, ToolKind, Touch
 
 
 class Workflow:
@@ -35,7 +35,7 @@ class Workflow:
     name = "workflow"
     kind: ToolKind = "other"
     args = NamedArgs
-    aliases = NO_ALIASES
+    aliases = Aliases(PARAMETERS)
 
     def __init__(self, parent: Conversation) -> None:
         self._parent = parent

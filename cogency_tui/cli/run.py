@@ -94,6 +94,7 @@ async def run_turn(agent: Agent, options: RunOptions) -> int:
             print_json(error_event(error, time()))
             print_json({"type": "end", "timestamp": time()})
 
+    agent.is_last_turn = until is None
     async with AsyncExitStack() as stack:
         stack.push(report)
         stack.push_async_callback(agent.close)
@@ -134,6 +135,8 @@ async def run_turn(agent: Agent, options: RunOptions) -> int:
             status = FAILED
         for problem in agent.instructions(conversation).problems:
             talk(f"Instructions were not read: {problem}")
+        if agent.background is not None and (running := agent.background.running()):
+            talk(f"Background commands stopped at the end: {', '.join(running)}")
         gate = agent.gate(conversation)
         # What was refused on the way to what holds does not matter.
         refusals = gate.refusals if gate is not None and not (until and until.held) else ()

@@ -4,17 +4,19 @@ from pathlib import Path
 
 from cogency_tui.agent.project.cogency_folder import FOLDER, FolderEntry
 from cogency_tui.agent.project.mcp_server_sources import ABOVE
+from cogency_tui.agent.project.planned_commands import PlannedCommand, planned_commands
 from cogency_tui.agent.project.settings import ProjectSettings, project_settings_of
-from cogency_tui.agent.project.trust import FILE_NAME, Part, PartKind, Survey, Trust, TrustState
+from cogency_tui.agent.project.trust import FILE_NAME, Part, PartKind, Survey, Trust, TrustState, name_parts
 from cogency_tui.cli.standard_streams import agreed, print_json, print_text, talk, unread
 from cogency_tui.config.schema import config_directory
 from cogency_tui.errors import UsageError
 from cogency_tui.safe_text import one_line
 
 _MEANINGS: dict[PartKind, str] = {
-    "folder": "Trust adds its sub-agents, workflows, commands, and MCP servers and hooks (programs that run "
-    "here) to your own, and a few options (safety options only where they are stricter), until a file "
-    "changes. It cannot choose a provider, model or key, and grants no permissions.",
+    "folder": "Trust adds its sub-agents, workflows, commands, MCP servers and hooks to your own, and a few "
+    "options (safety options only where they are stricter), until a file changes. MCP servers and hooks are "
+    "programs that run here; hooks run on their events without asking. It cannot choose a provider, model "
+    "or key, and grants no permissions.",
     "skill": "Trust lets the model read its skills. Their scripts need your permission like any command.",
     "settings": "Trust lets its hooks run as programs on this machine, without asking.",
 }
@@ -44,7 +46,7 @@ def trust_project(project: Path, *, yes: bool, as_json: bool) -> int:
     elif settings.problem:
         print_text(f"✗ {settings.problem}")
     else:
-        print_text("Trusted." if trusted else "Not trusted: none of it is used.")
+        print_text("Trusted." if trusted else _describe_unused(survey))
     return 0 if trusted and not settings.problem else 1
 
 
@@ -83,10 +85,20 @@ def print_unused(settings: ProjectSettings) -> None:
         talk(f"{warning} Review and trust it with `cogency-tui trust`.")
 
 
+def _describe_unused(survey: Survey) -> str:
+    """Describe what is not used: parts that have not changed since they were trusted are."""
+    if any(part.state is TrustState.TRUSTED for part in survey.parts):
+        names = name_parts(survey.inactive) or f"{FOLDER}/"
+        return f"Not used: {names}. What you trusted before and has not changed stays in use."
+    return "Not trusted: none of it is used."
+
+
 def _print_survey(project: Path, survey: Survey) -> None:
     print_text(f"{one_line(str(project))}: {survey.state.label}")
     for part in survey.parts:
         _print_part(part, survey.state)
+    for planned in (each for part in survey.parts for each in planned_commands(part)):
+        _print_planned(planned)
     for command in survey.unknown:
         print_text(f"✗ Cannot determine which project files this runs: {one_line(command)}")
     if survey.problem:
@@ -113,6 +125,15 @@ def _print_part(part: Part, state: TrustState) -> None:
             print_text(f"  {'deleted':>16}  {_path_of(name)}")
 
 
+def _print_planned(planned: PlannedCommand) -> None:
+    """Print a command on one line, in full: nobody should trust what was cut."""
+    if planned.when:
+        off = f"  (does not run: {planned.problem})" if planned.problem else ""
+        print_text(f"  {planned.place}, {planned.when}: {planned.command or '(none)'}{off}")
+    else:
+        print_text(f"✗ {planned.place}: its commands cannot be shown: {planned.problem}.")
+
+
 def _path_of(name: str) -> str:
     """The path of a file from the project."""
     return one_line(name.removeprefix(ABOVE) if name.startswith(ABOVE) else f"{FOLDER}/{name}")
@@ -135,7 +156,16 @@ def _as_json(project: Path, survey: Survey, problem: str) -> dict[str, object]:
             for entry in survey.entries
         ],
         "parts": [
-            {"path": part.path, "kind": part.kind, "state": part.state.value, "problem": part.problem}
+            {
+                "path": part.path,
+                "kind": part.kind,
+                "state": part.state.value,
+                "problem": part.problem,
+                "commands": [
+                    {"when": each.when, "command": each.command, "problem": each.problem}
+                    for each in planned_commands(part)
+                ],
+            }
             for part in survey.parts
         ],
         "changed": list(survey.changed),

@@ -22,16 +22,17 @@ class LanguageServerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=
     maps patterns of file names to the language's identifier in the protocol. A server works in the nearest
     directory above a file that has one of the `roots`, else in the project.
 
-    `runs_project_code` says by what the server runs code of the project; empty if it runs none.
-    `initialization` are the options of its `initialize` request, `settings` its configuration; those of
-    `untrusted` win in a project whose code it may not run. `settle` is the time in seconds after which its
-    diagnostics count as complete, for a server that sends them in several parts.
+    `risk` says what a project can have the server do (`runs build scripts`): it starts only where the user
+    allows it; empty if there is nothing to fear. `initialization` are the options of its `initialize`
+    request, `settings` its configuration; those of `untrusted` win in a project in which the user has not
+    allowed it. `settle` is the time in seconds after which its diagnostics count as complete, for a server
+    that sends them in several parts.
     """
 
     commands: list[Annotated[list[str], Meta(min_length=1)]] | None = None
     files: dict[str, str] | None = None
     roots: list[str] | None = None
-    runs_project_code: str | None = None
+    risk: str | None = None
     initialization: dict[str, Any] | None = None
     settings: dict[str, Any] | None = None
     untrusted: dict[str, Any] | None = None

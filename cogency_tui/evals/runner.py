@@ -263,7 +263,9 @@ class _Turn:
         # With the user's own environment, whose configuration has the prices.
         provider = create_provider(combination.settings, _environment())
         settings = replace(combination.settings, permissions=task.permissions)
-        return Agent(provider, settings=settings, project=self.project, environ={**os.environ, **own})
+        agent = Agent(provider, settings=settings, project=self.project, environ={**os.environ, **own})
+        agent.is_last_turn = True
+        return agent
 
 
 def _environment() -> dict[str, str]:

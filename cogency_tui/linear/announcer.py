@@ -72,6 +72,8 @@ class Announcer:
                 self.total = event["total"]
             case "user":
                 lines += [f"Image: {one_line(describe_image(image))}" for image in event.get("images", ())]
+                for each in event.get("hooks_added", ()):
+                    lines.append(f"Hook {one_line(each['name'])} {_describe_added(each['lines'])}")
                 lines += self._report_command(event["ran"]) if "ran" in event else []
             case "execute" | "end":
                 pass
@@ -164,7 +166,12 @@ def spoken_hook(run: HookRun) -> str:
     )
     did = f"changed {changed}" if changed else "done" if run["state"] == "done" else ""
     how = f"{run['state']}: {outcome}" if run["state"] != "done" else ""
-    return f"Hook {name} {', '.join(part for part in (did, how) if part)}"
+    more = _describe_added(added.count("\n") + 1) if (added := run.get("added")) else ""
+    return f"Hook {name} {', '.join(part for part in (did, how, more) if part)}"
+
+
+def _describe_added(lines: int) -> str:
+    return f"added {lines} line{'' if lines == 1 else 's'} for the model"
 
 
 def spoken(seconds: float) -> str:

@@ -21,6 +21,11 @@ class Accumulator:
         # Bytes, since a list or a StringIO would hold an object for each delta.
         self._text = bytearray()
 
+    @property
+    def is_open(self) -> bool:
+        """True if a unit is open."""
+        return self._first is not None
+
     def add(self, event: Event) -> Iterator[Event]:
         """Yield the units that this event completes, itself included where it is complete."""
         if event["type"] == "think" or event["type"] == "respond":

@@ -68,6 +68,13 @@ def describe_image(image: Image) -> str:
     return f"{image['name']}: {image['width']}×{image['height']} pixels, {image['size']:,} bytes"
 
 
+class HookAddition(TypedDict):
+    """The number of lines that the hook `name` has added to a message."""
+
+    name: str
+    lines: int
+
+
 class UserEvent(TypedDict):
     """The user's message; the model is sent `content`, then the texts of the `review` and of `until`.
 
@@ -79,10 +86,9 @@ class UserEvent(TypedDict):
     neither interrupted nor unanswered, and the message is what the model answers next.
 
     The first message of a conversation carries the `environment`: a block that describes where the model
-    works. `hooks_context` is what hooks have for the model. `conversation` is the conversation's id, where
-    events are printed. `sources` and
-    `possible_sources` are as in `ResultPayload`: those of a command that the user ran, and of tools in the
-    system prompt.
+    works. `hooks_context` is what hooks have for the model, `hooks_added` how much of it each.
+    `conversation` is the conversation's id, where events are printed. `sources` and `possible_sources` are
+    as in `ResultPayload`: those of a command that the user ran, and of tools in the system prompt.
     """
 
     type: Literal["user"]
@@ -98,6 +104,7 @@ class UserEvent(TypedDict):
     possible_sources: NotRequired[list[str]]
     images: NotRequired[list[Image]]
     hooks_context: NotRequired[str]
+    hooks_added: NotRequired[list[HookAddition]]
 
 
 class ThinkEvent(TypedDict):
@@ -178,7 +185,7 @@ class HookRun(TypedDict):
     """A run of the hook `name` on an event (`on`), for `duration` seconds.
 
     A `blocked` one refused what it ran on, or had something for the model. `outcome` says in a line how it
-    ended, if it was not done; `output` is the beginning of what it wrote.
+    ended, if it was not done; `output` is the beginning of what it wrote, `added` its text for the model.
     """
 
     name: str
@@ -188,6 +195,7 @@ class HookRun(TypedDict):
     output: str
     duration: float
     changes: list[HookChange]
+    added: NotRequired[str]
 
 
 Author: TypeAlias = Literal["conversation", "subagent", "user", "command", "program"]

@@ -22,7 +22,7 @@ from cogency_tui.tools.portable_schema import inner_meanings, portable
 from cogency_tui.workspace.protected_names import shown
 
 _LONGEST_VALUE = 60
-_DEEPEST = 3
+_DEEPEST = 4
 _TOOLS = 256
 """Tools whose arguments are cached."""
 
@@ -32,6 +32,21 @@ _LEAST_UNCLEAR = 10**18
 _NUMBER = re.compile(r"-?[0-9]{1,18}(?:\.[0-9]{1,18})?(?:[eE][+-]?[0-9]{1,3})?")
 
 _VALID_JSON = "the history shows invalid JSON like this: write the arguments themselves, as valid JSON"
+_WORDS = (
+    ("`str` of length >= 1", "a string that is not empty"),
+    ("`array`", "a list"),
+    ("`object`", "an object"),
+    ("`str`", "a string"),
+    ("`int`", "an integer"),
+    ("`float`", "a number"),
+    ("`bool`", "true or false"),
+    ("of length >= ", "of at least "),
+    ("of length <= ", "of at most "),
+    ("Invalid enum value", "unknown value"),
+    ("`", ""),
+)
+"""Words of msgspec, each with ours."""
+
 _WRAPPERS = ("arguments", "args", "parameters", "params", "input")
 _REMARKS = frozenset({"description", "explanation", "requires_approval"})
 """Arguments in which other agents' models comment on a call: ignored where a tool has no such argument."""
@@ -64,9 +79,8 @@ def convert(label: str, args: Any, expected: type[Args], spellings: Spellings = 
         try:
             msgspec.convert(given[name], field.type, strict=True)
         except msgspec.ValidationError as error:
-            inner = f" ({error})" if "`$" in str(error) else ""
             spelt = "" if called[name] == name else f' (given as "{shown(called[name])}")'
-            problems.append(f'"{name}"{spelt} must be {_type_of(field)}, not {_value(given[name])}{inner}')
+            problems.append(_inner_problem(name, spelt, error) or _problem(name, spelt, field, given[name]))
     if problems:
         raise _refusal(label, problems, expected)
     try:
@@ -125,6 +139,29 @@ def _named(
                 problems.append(_both(spelt[name], key, name))
             given[name], called[name], spelt[name] = meant[name], key, key
     return given, called, problems
+
+
+def _problem(name: str, spelt: str, field: FieldInfo, value: Any) -> str:
+    """Report a value that is wrong as a whole: a list that has the wrong length by that."""
+    is_length = isinstance(value, list) and isinstance(_described_type(field.type), inspect.ListType)
+    found = f"of {len(cast('list[Any]', value))}" if is_length else _value(value)
+    return f'"{name}"{spelt} must be {_type_of(field)}, not {found}'
+
+
+def _inner_problem(name: str, spelt: str, error: msgspec.ValidationError) -> str:
+    """Report what is wrong inside a list or an object, and where: `steps[0]: "text" is missing`; empty if the
+    value is wrong as a whole."""
+    text, _, path = str(error).rpartition(" - at `$")
+    if not text:
+        return ""
+    place = f"{name}{shown(path.removesuffix('`'))}{spelt}"
+    if found := re.fullmatch(r"Object missing required field `(.*)`", text):
+        return f'{place}: "{found[1]}" is missing'
+    if found := re.fullmatch(r"Object contains unknown field `(.*)`", text, re.DOTALL):
+        return f'{place}: unknown argument "{shown(found[1])}"'
+    for theirs, ours in _WORDS:
+        text = text.replace(theirs, ours)
+    return f"{place}: {shown(text[:1].lower() + text[1:])}"
 
 
 def _both(one: str, other: str, name: str) -> str:

@@ -102,13 +102,15 @@ class Ask:
     name = "ask"
     kind: ToolKind = "think"
     description = (
-        'Ask the user 1 to 4 questions that only they can decide, each with 2 to 6 choices ({"label": …, '
-        '"description": …}); they may also answer in their own words.'
+        "Ask the user 1 to 4 questions that only they can decide, each with 2 to 6 choices; they may also "
+        "answer in their own words."
     )
     args = AskArgs
     aliases = Aliases(
         tools=dict.fromkeys(
-            ("ask_user_question", "ask_user", "ask_followup_question", "question", "ask_question"), PLAIN
+            ("ask_user_question", "ask_user", "ask_followup_question", "question", "ask_question")
+            + ("request_user_input",),
+            PLAIN,
         )
     )
 

@@ -1,12 +1,12 @@
 """The tool `plan`: the model's plan, shown to the user as a checklist.
 
-Invariant: each call holds the whole plan. The tool changes nothing: the plan is what its last successful
-call says, in the events.
+Invariant: each call holds the whole plan, but for the steps that it cancels. The tool changes nothing: the
+plan is what its last successful call says, in the events.
 """
 
 import re
 from collections.abc import Mapping
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, Literal, cast
 
 import msgspec
 from msgspec import Meta
@@ -34,7 +34,7 @@ _LISTS = ("steps", "todos", "plan", "tasks", "items", "todo_list")
 
 class StepArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     text: Annotated[str, Meta(min_length=1)]
-    state: PlanState = "pending"
+    state: PlanState | Literal["cancelled"] = "pending"
 
 
 class PlanArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -42,8 +42,7 @@ class PlanArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def _read_steps(value: Any, _given: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Read a list of steps in the form of any agent: texts alone, other names and words for the states. A
-    step that was cancelled is left out."""
+    """Read a list of steps in the form of any agent: texts alone, other names and words for the states."""
     if isinstance(value, str):
         try:
             value = msgspec.json.decode(value)
@@ -51,12 +50,11 @@ def _read_steps(value: Any, _given: Mapping[str, Any]) -> Mapping[str, Any]:
             return {"steps": value}
     if not isinstance(value, list):
         return {"steps": value}
-    read = [_read_step(each) for each in cast("list[Any]", value)]
-    return {"steps": [each for each in read if each is not None]}
+    return {"steps": [_read_step(each) for each in cast("list[Any]", value)]}
 
 
 def _read_step(given: Any) -> Any:
-    """A step with our names; None for one that was cancelled, unchanged what makes no sense."""
+    """A step with our names; unchanged what makes no sense."""
     if isinstance(given, str):
         return {"text": given}
     if not isinstance(given, dict):
@@ -68,7 +66,7 @@ def _read_step(given: Any) -> Any:
     state = next((fields[name] for name in _STATES if name in fields), None)
     word = re.sub(r"[\s_-]", "", state).casefold() if isinstance(state, str) else ""
     if word in _DROPPED:
-        return None
+        return {"text": text, "state": "cancelled"}
     if word in _DONE or True in (fields.get("done"), fields.get("completed")):
         return {"text": text, "state": "done"}
     if word in _ACTIVE:
@@ -87,9 +85,12 @@ class Plan:
     args = PlanArgs
     aliases = Aliases(
         Spellings(
-            ignored=frozenset({"merge", "activeForm"}),
+            ignored=frozenset({"activeForm"}),
             read=dict.fromkeys(_LISTS, _read_steps),
-            instead=dict.fromkeys(_LISTS, "give the steps as a list"),
+            instead={
+                **dict.fromkeys(_LISTS, "give the steps as a list"),
+                "merge": "repeat the whole plan, without merge",
+            },
         ),
         dict.fromkeys(
             ("todo_write", "update_plan", "write_todos", "update_todo_list", "todo", "set_plan"),
@@ -102,6 +103,10 @@ class Plan:
 
     async def run(self, args: PlanArgs, context: ToolContext) -> Outcome:
         steps: list[PlannedStep] = [
-            {"text": " ".join(step.text.split()), "state": step.state} for step in args.steps
+            {"text": " ".join(step.text.split()), "state": step.state}
+            for step in args.steps
+            if step.state != "cancelled"
         ]
-        return Outcome(describe_plan(steps), plan=steps)
+        cancelled = len(args.steps) - len(steps)
+        more = f" ({cancelled} cancelled)" if cancelled else ""
+        return Outcome(f"{describe_plan(steps)}{more}", plan=steps)

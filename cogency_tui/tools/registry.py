@@ -63,6 +63,18 @@ _ELSEWHERE = {
     "code_interpreter": ("shell", "code_interpreter is shell here: python3 -c, or a script."),
     "todo_read": ("plan", "The task list is what you last wrote with plan."),
     "task": ("", "There are no sub-agents here: do the task yourself."),
+    **dict.fromkeys(
+        ("task_create", "task_update"), ("plan", "Use plan: each call gives the whole list of steps.")
+    ),
+    **dict.fromkeys(("task_list", "task_get"), ("plan", "The task list is what you last wrote with plan.")),
+    "sleep": ("shell", "Sleep is shell here, with sleep."),
+    "monitor": (
+        "processes",
+        "Monitor is shell with background=true here, then processes with action watch and a pattern.",
+    ),
+    **dict.fromkeys(
+        (SkillTool.name, *SkillTool.aliases.tools), ("", "There are no skills here: do the task yourself.")
+    ),
     "exit_plan_mode": ("", "Give the plan as your answer."),
     "attempt_completion": ("", "Give the result as your answer."),
 }

@@ -41,7 +41,7 @@ from textual.worker_manager import WorkerManager
 
 from cogency_tui.config.themes import AUTO, DEFAULT, load_palette
 from cogency_tui.providers.models import describe_ending
-from cogency_tui.safe_text import clean
+from cogency_tui.safe_text import clean, one_line
 from cogency_tui.signal_delivery import on_signal
 from cogency_tui.tui.kit.lines import TerminalGuard
 from cogency_tui.tui.kit.partial_screen import PartialScreen
@@ -151,6 +151,9 @@ _TWICE = 2.0
 
 _GRACE = 2.0
 """Seconds that the exit waits for running work."""
+
+_PATIENCE_AT_END = 0.5
+"""Seconds of closing after which the user learns what takes longer."""
 
 _ENDING = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM)
 """Signals that end the program; the terminal sends none for its own keys, which arrive as input."""
@@ -713,6 +716,17 @@ def run(
             frames.close()
 
 
+async def close_agent(agent: "Agent") -> None:
+    """Close the agent; on the terminal, name the hook that keeps the user waiting."""
+    closing = asyncio.create_task(agent.close())
+    try:
+        await asyncio.wait([closing], timeout=_PATIENCE_AT_END)
+        if not closing.done() and (hook := agent.running_hook(None)):
+            print(f"Running the hook {one_line(hook)} (Ctrl+C stops it) …", file=sys.stderr, flush=True)
+    finally:
+        await closing
+
+
 async def _run(agent: "Agent", make: Callable[[], CogencyApp], mouse: bool, animation: bool) -> int:
     app = make()
     if not (animation and agent.settings.animation) or os.environ.get("COGENCY_NO_ANIMATION"):
@@ -730,5 +744,5 @@ async def _run(agent: "Agent", make: Callable[[], CogencyApp], mouse: bool, anim
     finally:
         # The terminal belongs to the shell again: Ctrl+C ends whatever is still closing.
         loop.remove_signal_handler(signal.SIGINT)
-        await agent.close()
+        await close_agent(agent)
     return app.return_code or 0

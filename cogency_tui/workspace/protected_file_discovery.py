@@ -125,7 +125,8 @@ def hidden(directory: Path, name: str, listing: Listing, *, inside: bool = False
     elif name in _OTHERS:
         yield from (path / each for each in _OTHERS[name])
     elif (inside or is_protected_name(name)) and not _STATE.search(f"{path}/"):
-        yield from listing.files(path, _DEEPEST)
+        # The rest is data (`.claude/logs/a.json`).
+        yield from (file for file in listing.files(path, _DEEPEST) if protected(file.parts))
 
 
 def was_unseen(path: str, unseen: Collection[str]) -> bool:

@@ -7,7 +7,8 @@ A file is protected if it runs, or serves as instructions, without being named: 
 directory or opening it in an editor, by committing, by starting an agent, or with a program that is started
 for something else. A file that runs because the user names it (a Makefile, the scripts of a package) is
 not, nor one that other machines run later (workflows): nothing could be written without asking. A file that
-only chooses a version of an installed program (`.nvmrc`, `.sdkmanrc`) starts nothing.
+only chooses a version of an installed program (`.nvmrc`, `.sdkmanrc`) starts nothing, and neither do the data
+that hooks and agents keep in `.claude/` (`logs/a.json`).
 """
 
 import os
@@ -58,6 +59,11 @@ _PROTECTED_DIRECTORIES = {
         "it holds instructions for agents",
     ),
 }
+
+_DATA = {".claude": frozenset(("cache", "data", "logs", "sessions", "todos"))}
+"""Directories in protected ones that have data beside programs: those of these kinds are not protected."""
+
+_DATA_ENDINGS = (".csv", ".json", ".jsonl", ".log", ".txt")
 
 _PROTECTED_PLACES = {
     # The last part may be a common name: it is protected where it follows the first.
@@ -223,8 +229,9 @@ def protected(parts: Sequence[str]) -> str:
     """Explain why a file with these path components is never written without asking; empty where it may
     be."""
     folded = [_folded(part) for part in parts]
-    for part in folded:
-        if part in _PROTECTED_DIRECTORIES:
+    data = _place_with_data(parts, folded)
+    for place, part in enumerate(folded):
+        if part in _PROTECTED_DIRECTORIES and place != data:
             return _PROTECTED_DIRECTORIES[part]
     for place in pairwise(folded):
         if place in _PROTECTED_PLACES:
@@ -236,6 +243,18 @@ def protected(parts: Sequence[str]) -> str:
         return _HOOKS_NAMED
     ending = next((ending for ending in _PROTECTED_ENDINGS if last.endswith(ending)), "")
     return _PROTECTED_FILES.get(last) or _PROTECTED_ENDINGS.get(ending, "")
+
+
+def _place_with_data(parts: Sequence[str], folded: Sequence[str]) -> int:
+    """The place of the directory for whose sake a file is not protected, for it is data there; -1 without
+    one."""
+    # A name that only a lenient file system would take for data may be something else on another.
+    if not folded or parts[-1].casefold() != folded[-1] or not folded[-1].endswith(_DATA_ENDINGS):
+        return -1
+    for place, part in enumerate(folded[:-2]):
+        if part in _DATA and folded[place + 1] in _DATA[part]:
+            return place
+    return -1
 
 
 @lru_cache(maxsize=1 << 16)

@@ -177,6 +177,14 @@ async def test_a_question_carries_nothing_but_itself(bench: Bench) -> None:
     assert spent.get("input") == cycles + 4  # 15 characters
 
 
+async def test_parameters_may_be_written_as_json(bench: Bench) -> None:
+    call = block(("llm", {"name": "default", "parameters": '{"prompt": "2 + 2?"}'}))
+    assert (await payload_of(bench.agent(call, "Four.", "Ok.")))["content"] == "Four."
+    call = block(("llm", {"name": "default", "parameters": "2 + 2?"}))
+    payload = await payload_of(bench.agent(call, "Ok."))
+    assert payload["outcome"].startswith('llm: "parameters" must be an object, not "2 + 2?".')
+
+
 async def test_another_configured_model_can_be_asked(bench: Bench) -> None:
     call = block(named("llm", "offline", prompt="hello"))
     agent = bench.agent(call, "Ok.", settings={"providers": {"offline": ProviderSettings()}})

@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -154,9 +156,8 @@ async def test_what_comes_late_goes_with_the_next_result_once(
         first, second, read = await desk.turn()
         assert not any("diagnostics" in each["payload"] for each in (first, second, read))
         gate.touch()
-        conversation = desk.agent._conversations.conversation(desk.id)  # pyright: ignore[reportPrivateUsage]
-        checks = conversation._diagnostics  # pyright: ignore[reportPrivateUsage]
-        await asyncio.wait(checks._running)  # pyright: ignore[reportPrivateUsage]
+        await settled(desk)
+        monkeypatch.setattr(diagnostics, "PATIENCE", 60.0)
         (late,) = await desk.turn()
         (again,) = await desk.turn()
     change = late["payload"].get("diagnostics")
@@ -167,6 +168,114 @@ async def test_what_comes_late_goes_with_the_next_result_once(
     ]
     assert late["payload"].get("note", "").startswith("Earlier edits added 2 problems:\na.fake:3:7: error")
     assert "diagnostics" not in again["payload"]
+
+
+async def settled(desk: Desk) -> None:
+    """Wait for what the servers have not answered yet."""
+    conversation = desk.agent._conversations.conversation(desk.id)  # pyright: ignore[reportPrivateUsage]
+    checks = conversation._diagnostics  # pyright: ignore[reportPrivateUsage]
+    while checks._running:  # pyright: ignore[reportPrivateUsage]
+        await asyncio.wait(checks._running)  # pyright: ignore[reportPrivateUsage]
+
+
+async def test_what_comes_late_and_was_mended_since_is_not_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(diagnostics, "PATIENCE", 0.0)
+    gate = tmp_path / "gate"
+    desk = Desk(
+        tmp_path,
+        edit("one", "one bad"),
+        edit("three", "three odd"),
+        edit("one bad", "one"),
+        "One.",
+        edit("two bad", "zero\n\ntwo bad"),
+        "Two.",
+        tables=fake("slow", str(gate)),
+    )
+    async with desk.agent:
+        first, second, third = await desk.turn()
+        assert not any("diagnostics" in each["payload"] for each in (first, second, third))
+        gate.touch()
+        await settled(desk)
+        monkeypatch.setattr(diagnostics, "PATIENCE", 60.0)
+        (late,) = await desk.turn()
+    change = late["payload"].get("diagnostics")
+    assert change is not None
+    assert [(one["line"], one.get("rule"), one.get("call")) for one in change["added"]] == [
+        (5, "no-odd", second["id"])
+    ]
+    assert change["fixed"] == 0
+
+
+async def test_edits_of_a_file_that_wait_for_each_other_are_checked_as_one(tmp_path: Path) -> None:
+    records = [
+        ("edit", {"file": "a.fake", "old": old, "new": new})
+        for old, new in (("one", "one bad"), ("one bad", "one"), ("three", "three odd"))
+    ]
+    desk = Desk(tmp_path, calls(*records), "Done.")
+    async with desk.agent:
+        first, second, third = await desk.turn()
+    assert not any("diagnostics" in each["payload"] for each in (first, second))
+    change = third["payload"].get("diagnostics")
+    assert change is not None
+    assert [(one["line"], one.get("rule")) for one in change["added"]] == [(3, "no-odd")]
+    assert change["fixed"] == 0
+
+
+async def test_a_check_that_waited_for_an_edit_that_failed_comes_with_the_next_call(tmp_path: Path) -> None:
+    records = [
+        ("edit", {"file": "a.fake", "old": old, "new": new})
+        for old, new in (("one", "one bad"), ("nowhere", "x"))
+    ]
+    look = ("read", {"file": "a.fake"})
+    desk = Desk(tmp_path, calls(*records, look), "Done.")
+    async with desk.agent:
+        first, failed, read = await desk.turn()
+    assert not any("diagnostics" in each["payload"] for each in (first, failed))
+    change = read["payload"].get("diagnostics")
+    assert change is not None
+    assert [(one["line"], one.get("call")) for one in change["added"]] == [(1, first["id"])]
+
+
+@pytest.fixture
+def real_servers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """basedpyright and ruff, which come with the packages for development."""
+    monkeypatch.delenv("VIRTUAL_ENV", raising=False)
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+
+
+@pytest.mark.xdist_group("language-servers")
+@pytest.mark.usefixtures("real_servers")
+async def test_each_edit_of_a_python_project_has_its_own_problems(tmp_path: Path) -> None:
+    module = "def warn() -> None:\n    pass\n"
+    check = (
+        "from __future__ import annotations\n\n\ndef check(values: list[int]) -> str:\n    return values\n"
+    )
+    desk = Desk(
+        tmp_path,
+        calls(("write", {"file": "lib.py", "content": module})),
+        edit("    pass", "    warnings.warn('x')", "lib.py"),
+        calls(
+            ("edit", {"file": "lib.py", "old": "def warn", "new": "import warnings\n\n\ndef warn"}),
+            ("write", {"file": "test_lib.py", "content": "import lib\n\nlib.warn()\n"}),
+        ),
+        calls(("write", {"file": "demo.py", "content": f"{check}\n\ncheck('abc')\n"})),
+        edit("'abc'", "[1]", "demo.py"),
+        "Done.",
+        tables={},
+    )
+    async with desk.agent:
+        created, undefined, imported, tested, new, mended = await desk.turn()
+    assert "diagnostics" not in created["payload"]
+    assert "diagnostics" not in tested["payload"]
+    assert undefined["payload"].get("note") == (
+        'This edit added 1 problem:\nlib.py:2:5: error: "warnings" is not defined (reportUndefinedVariable)'
+    )
+    assert imported["payload"].get("diagnostics") == {"added": [], "fixed": 1}
+    found = new["payload"].get("diagnostics", {"added": []})["added"]
+    assert [one.get("rule") for one in found] == ["reportReturnType", "reportArgumentType"]
+    assert mended["payload"].get("diagnostics") == {"added": [], "fixed": 1}
 
 
 async def test_one_option_turns_it_off(tmp_path: Path) -> None:

@@ -215,3 +215,14 @@ async def test_two_calls_ask_one_after_the_other(make_agent: MakeAgent) -> None:
     async with agent:
         found = results(await turn(agent))
     assert [each["payload"]["outcome"] for each in found] == ["SQLite", "ruff"]
+
+
+@pytest.mark.parametrize(
+    "args", [{"questions": [DATABASE] * 5}, {"questions": [{"question": "Which?"}]}, {}, BOTH]
+)
+async def test_without_a_user_no_form_of_the_questions_matters(
+    make_agent: MakeAgent, args: dict[str, Any]
+) -> None:
+    agent = make_agent(block(("ask", args)), "Then SQLite.", mode="replay")
+    async with agent:
+        assert payload_of(await turn(agent))["outcome"] == NOBODY

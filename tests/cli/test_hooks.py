@@ -65,6 +65,35 @@ def test_a_broken_file_is_named_with_its_line(run: Run, sealed_home: Path) -> No
     assert "line 2: hooks.Stop must be a list" in text
 
 
+def test_the_file_that_changed_is_named(run: Run, project: Path) -> None:
+    (project / "hooks").mkdir()
+    (project / "hooks" / "h.py").write_text("pass\n")
+    (project / ".claude").mkdir()
+    stop = {"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "python3 hooks/h.py"}]}]}}
+    (project / ".claude" / "settings.json").write_text(json.dumps(stop))
+    run("trust", "--yes")
+    assert "in use         h.py" in run("hooks").stdout
+    (project / "hooks" / "h.py").write_text("print()\n")
+    assert (
+        "not trusted    settings.json           (hooks/h.py changed since you trusted it)"
+        in run("hooks").stdout
+    )
+
+
+def test_those_of_claude_code_are_listed_where_they_are_ignored(
+    run: Run, project: Path, sealed_home: Path
+) -> None:
+    for folder in (sealed_home, project):
+        (folder / ".claude").mkdir(exist_ok=True)
+        (folder / ".claude" / "settings.json").write_text(json.dumps(CLAUDE))
+    config = sealed_home / ".config" / "cogency-tui" / "config.toml"
+    config.parent.mkdir(parents=True, exist_ok=True)
+    config.write_text("claude_hooks = false\n")
+    text = run("hooks").stdout
+    assert text.count("off            settings.json           (claude_hooks = false)") == 2
+    assert "guard.sh" not in text
+
+
 def test_without_any_it_says_so(run: Run) -> None:
     done = run("hooks")
     assert done.stdout == ""

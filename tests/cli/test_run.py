@@ -129,6 +129,15 @@ async def test_a_malformed_call_is_reported_once(run: Run, tmp_path: Path) -> No
     assert done.stderr.count("Invalid JSON in call 1") == 1
 
 
+async def test_background_commands_that_its_end_stops_are_named(run: Run, tmp_path: Path) -> None:
+    start = '<execute>[{"name": "shell", "args": {"command": "sleep 1000", "background": true}}]</execute>'
+    async with ChatPeer([start, "I am waiting for p1."]) as peer:
+        done = await _run_at(run, tmp_path, peer, "--json", "--permissions", "auto")
+    assert done.returncode == 0
+    assert "Background commands stopped at the end: p1 (`sleep 1000`)" in done.stderr.splitlines()
+    assert "Background commands: they end with your answer" in events(done.stdout)[0]["environment"]
+
+
 async def test_a_shortened_outcome_ends_the_error_with_one_mark(run: Run, tmp_path: Path) -> None:
     failing = f'<execute>\n[{{"name": "read", "args": {{"file": "{"n" * 200}"}}}}]\n</execute>'
     async with ChatPeer([failing] * 3) as peer:

@@ -32,8 +32,25 @@ def test_all_are_listed_with_their_state(run: Run, project: Path, sealed_home: P
     assert "the skill csv, inactive until you trust it" in done.stderr
     run("trust", "--yes")
     text = run("skills").stdout
-    assert "in use        csv" in text
+    assert "in use        csv  " in text
     assert "Against the format: its name is not that of its directory." in text
+
+
+def test_columns_hold_for_long_names(run: Run, sealed_home: Path) -> None:
+    for name in ("a", "b" * 30, "c" * 60):
+        put(sealed_home / ".claude/skills", name, f"---\nname: {name}\ndescription: Reads.\n---\nx\n")
+    listed = [line for line in run("skills").stdout.splitlines() if line.startswith("in use")]
+    assert len(listed) == 3
+    assert {line.index("~/.claude") for line in listed} == {56}
+
+
+def test_a_link_to_a_skill_is_listed_as_one(run: Run, project: Path) -> None:
+    put(project / ".agents/skills", "csv", "---\nname: csv\ndescription: Reads.\n---\nx\n")
+    (project / ".claude/skills").mkdir(parents=True)
+    (project / ".claude/skills/again").symlink_to("../../.agents/skills/csv")
+    (listed,) = (line for line in run("skills").stdout.splitlines() if line.startswith("link"))
+    assert listed.split() == ["link", "again", ".claude/skills/again:", "link", "to", ".agents/skills/csv"]
+    assert "again" not in run("trust").stdout
 
 
 def test_without_any_it_says_so(run: Run) -> None:

@@ -82,6 +82,7 @@ def uses(word: str, *, only_definition: bool = False) -> list[dict[str, Any]]:
 def main() -> None:
     fault = sys.argv[1] if len(sys.argv) > 1 else ""
     source, out = sys.stdin.buffer, sys.stdout.buffer
+    busy = False
     if log := os.environ.get("FAKE_LOG"):
         with Path(log).open("a") as file:
             file.write(f"{os.getpid()}\n")
@@ -108,7 +109,7 @@ def main() -> None:
                 continue
             capabilities: dict[str, Any] = {"textDocumentSync": 1, "definitionProvider": True}
             capabilities |= {"referencesProvider": True, "renameProvider": True}
-            if fault == "pull":
+            if fault in ("pull", "busy"):
                 provider = {"interFileDependencies": False, "workspaceDiagnostics": False}
                 capabilities["diagnosticProvider"] = provider
             send(out, {"id": message["id"], "result": {"capabilities": capabilities}})
@@ -123,7 +124,8 @@ def main() -> None:
             texts[uri] = changes[-1]["text"]
             if fault == "mid":
                 raise SystemExit(1)
-            if fault == "silent" or fault == "pull":
+            if fault in ("silent", "pull", "busy", "registers"):
+                busy = fault == "busy"
                 continue
             if fault == "flood":
                 note = {"method": "window/logMessage", "params": {"type": 3, "message": "x" * 1_000_000}}
@@ -145,6 +147,14 @@ def main() -> None:
                 )
                 published["version"] = document["version"]
             send(out, {"method": "textDocument/publishDiagnostics", "params": published})
+        elif method == "initialized" and fault == "registers":
+            options = {"interFileDependencies": True, "workspaceDiagnostics": False}
+            entry = {"id": "d", "method": "textDocument/diagnostic", "registerOptions": options}
+            params = {"registrations": [{"id": "x", "method": "workspace/x"}, entry]}
+            send(out, {"id": "r", "method": "client/registerCapability", "params": params})
+        elif method == "textDocument/diagnostic" and busy:
+            busy = False
+            send(out, {"id": message["id"], "error": {"code": -32802, "message": "busy"}})
         elif method == "textDocument/diagnostic":
             items = problems(texts[params["textDocument"]["uri"]])
             send(out, {"id": message["id"], "result": {"kind": "full", "items": items}})

@@ -9,16 +9,14 @@ from tests.peers import language_server
 PROGRAM = str(Path(language_server.__file__))
 
 
-def fake(
-    *arguments: str, runs_project_code: str = "", settle: float = 0.0
-) -> dict[str, LanguageServerSettings]:
+def fake(*arguments: str, risk: str = "", settle: float = 0.0) -> dict[str, LanguageServerSettings]:
     """The table of the server for tests, which behaves as the arguments say."""
     return {
         "fake": LanguageServerSettings(
             commands=[[sys.executable, "-I", PROGRAM, *arguments]],
             files={"*.fake": "fake"},
             roots=["fake.root"],
-            runs_project_code=runs_project_code,
+            risk=risk,
             settle=settle,
         )
     }

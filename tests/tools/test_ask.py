@@ -85,12 +85,22 @@ async def test_questions_in_the_form_of_any_agent_are_the_same(
     ("args", "told"),
     [
         ({}, '"questions" is missing (it must be a list of 1 to 4)'),
-        ({"questions": []}, "must be a list of 1 to 4, not []"),
-        ({"questions": [PLAIN] * 5}, "must be a list of 1 to 4, not [{"),
-        ({"questions": [{**PLAIN, "choices": [{"label": "SQLite"}]}]}, "length >= 2"),
-        ({"questions": [{**PLAIN, "choices": [str(number) for number in range(7)]}]}, "length <= 6"),
-        ({"questions": ["Which?"]}, "Expected `object`, got `str`"),
-        ({"questions": [{"question": "Which?"}]}, "missing required field `choices`"),
+        ({"questions": []}, "must be a list of 1 to 4, not of 0"),
+        ({"questions": [PLAIN] * 5}, "must be a list of 1 to 4, not of 5"),
+        (
+            {"questions": [{**PLAIN, "choices": [{"label": "SQLite"}]}]},
+            "questions[0].choices: expected a list of at least 2",
+        ),
+        (
+            {"questions": [{**PLAIN, "choices": [str(number) for number in range(7)]}]},
+            "questions[0].choices: expected a list of at most 6",
+        ),
+        ({"questions": ["Which?"]}, "questions[0]: expected an object, got a string"),
+        ({"questions": [{"question": "Which?"}]}, 'questions[0]: "choices" is missing'),
+        (
+            {"questions": [{**PLAIN, "choices": [{"label": "a", "why": ""}, {"label": 3}]}]},
+            "ask: questions[0].choices",
+        ),
         ({"questions": 3}, '"questions" must be a list of 1 to 4, not 3'),
     ],
 )

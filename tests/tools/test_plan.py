@@ -80,9 +80,14 @@ async def test_a_plan_in_the_words_of_any_agent_is_the_same(
     [
         ({}, '"steps" is missing'),
         ({"steps": "tidy up"}, '"steps" must be a list, not "tidy up"'),
-        ({"steps": [{"text": "Read", "state": "nearly"}]}, "Invalid enum value 'nearly'"),
-        ({"steps": [{"text": ""}]}, "length >= 1"),
-        ({"steps": [1]}, "at `$[0]`"),
+        ({"steps": [{"text": "Read", "state": "nearly"}]}, "steps[0].state: unknown value 'nearly'"),
+        ({"steps": [{"text": ""}]}, "steps[0].text: expected a string that is not empty"),
+        ({"steps": [1]}, "steps[0]: expected an object, got an integer"),
+        ({"steps": [{"text": "Read"}, {"state": "done"}]}, 'plan: steps[1]: "text" is missing'),
+        (
+            {"merge": True, "steps": ["Read"]},
+            'plan: unknown argument "merge" (repeat the whole plan, without merge)',
+        ),
         ({"steps": ["Read"], "todos": ["Write"]}, '"steps" and "todos" both mean "steps"'),
     ],
 )
@@ -106,6 +111,13 @@ async def test_the_outcome_names_the_progress_and_the_current_step(bench: Bench)
     assert (await bench.run("plan", steps=["a", "b"])).outcome == "0/2: a"
     assert (await bench.run("plan", steps=[{"text": "a", "state": "done"}])).outcome == "1/1"
     assert (await bench.run("plan", steps=[])).outcome == "no steps"
+
+
+async def test_cancelled_steps_leave_the_plan_and_are_counted(bench: Bench) -> None:
+    outcome = await bench.run("plan", steps=[*READ_WRITE, {"text": "Ship", "state": "cancelled"}, "Rest"])
+    assert outcome.outcome == "1/3: Write (1 cancelled)"
+    assert outcome.plan is not None
+    assert [step["text"] for step in outcome.plan] == ["Read", "Write", "Rest"]
 
 
 def test_a_plan_without_steps_is_finished() -> None:

@@ -12,6 +12,8 @@ from cogency_tui.tools.base import NO_ALIASES, Intent, Outcome, ToolContext, Too
 from cogency_tui.tools.files import Read as FileRead
 from cogency_tui.tools.registry import Registry, default_tools, own_arguments, own_tool
 from cogency_tui.tools.shell.background import Background
+from cogency_tui.tools.shell.processes_tool import Processes
+from cogency_tui.tools.shell.shell_tool import ShellArgs
 from cogency_tui.workspace.paths import Workspace
 from tests.cases import cases
 from tests.tools.conftest import Bench
@@ -216,6 +218,14 @@ def test_names_for_background_commands_say_what_to_do() -> None:
         ("TodoWrite", {}, 'TodoWrite is plan here: "steps" is missing'),
         ("TodoRead", {}, "what you last wrote with plan"),
         ("codebase_search", {}, "Use find"),
+        ("TaskCreate", {}, "Use plan: each call gives the whole list of steps."),
+        ("TaskUpdate", {}, "Use plan: each call gives the whole list of steps."),
+        ("TaskList", {}, "what you last wrote with plan"),
+        ("Sleep", {}, "Sleep is shell here, with sleep."),
+        ("Skill", {}, 'There is no tool "Skill". There are no skills here: do the task yourself. Tools: ask'),
+        ("use_skill", {}, "There are no skills here"),
+        ("exec_command", {"cmd": "ls", "x": 1}, 'exec_command is shell here: unknown argument "x"'),
+        ("request_user_input", {}, 'ask: "questions" is missing'),
         (
             "Task",
             {},
@@ -296,7 +306,8 @@ class NestedArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def test_what_arguments_hold_is_described_with_its_fields() -> None:
-    place = "{file: str, [start: int = 1], [deeper: list of object]}"
+    inner = "{file: str, [start: int = 1], [deeper: list]}"
+    place = f"{{file: str, [start: int = 1], [deeper: list of {inner}]}}"
     assert argument_schema.described(NestedArgs).startswith(f"- places: list of {place}\n")
     assert argument_schema.usage(NestedArgs) == (
         f"places: list of {place}, [sizes: object of list of int], [either: int or str = 1], "
@@ -326,7 +337,7 @@ class EditArgs(msgspec.Struct):
 
 def test_meanings_of_the_fields_of_nested_structs_are_below_their_argument() -> None:
     assert argument_schema.described(EditArgs).splitlines() == [
-        '- edits: list of {type: "change", old: str, [new: str = ""], [at: list of object]} or '
+        '- edits: list of {type: "change", old: str, [new: str = ""], [at: list of {file: str, [start: int = 1], [deeper: list]}]} or '
         '{type: "removal", line: int, [lines: int = 1]} — in order',
         "  - old — exact text from the file",
         "  - line: ≥ 1 — counted from 1",
@@ -380,7 +391,7 @@ class Pick:
         ({"mode": "x"}, 'one of "fast", "slow", not "x"'),
         ({"mode": "fast", "ratio": 2}, "a number from 0 to 1, not 2"),
         ({"mode": "fast", "names": "x"}, 'a list, not "x"'),
-        ({"mode": "fast", "names": ["x", 1]}, "at `$[1]`"),
+        ({"mode": "fast", "names": ["x", 1]}, "pick: names[1]: expected a string, got an integer"),
         ({"mode": "fast", "options": []}, "an object, not []"),
         ({"mode": "fast", "count": 6}, "an integer of at most 5, not 6"),
     ],
@@ -442,3 +453,15 @@ def test_calls_on_the_same_file_conflict_when_one_writes(
     first, second = (bench.registry.bind(name, args, bench.context).touch for name, args in (one, other))
     assert first.conflicts(second) is conflict
     assert second.conflicts(first) is conflict
+
+
+def test_command_of_codex_is_one_of_shell(bench: Bench) -> None:
+    args = {"cmd": "ls", "workdir": ".", "yield_time_ms": 1000, "max_output_tokens": 500}
+    call = bench.registry.bind("exec_command", args, bench.context)
+    assert isinstance(call.args, ShellArgs)
+    assert (call.args.command, call.args.cwd) == ("ls", ".")
+
+
+def test_monitor_of_another_agent_is_a_watch() -> None:
+    with pytest.raises(ToolError, match="then processes with action watch and a pattern"):
+        Registry([Processes(Background())]).get("Monitor")

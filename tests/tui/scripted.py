@@ -336,6 +336,9 @@ class ScriptedAgent:
         self._scripts = list(scripts)
         self._interrupted = asyncio.Event()
 
+    def running_hook(self, conversation_id: str | None) -> str:
+        return ""
+
     def session_expires(self, conversation_id: str | None) -> float | None:
         return self.expires
 

@@ -1,5 +1,6 @@
 """The modules that are imported before the first frame: each delays it."""
 
+import os
 import subprocess
 import sys
 
@@ -65,10 +66,15 @@ asyncio.run(Starting(agent).run_async(headless=True))
 
 @pytest.fixture(scope="module")
 def loaded(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
-    """The modules of a program that has shown its first frame."""
+    """The modules of a program that has shown its first frame, without any configuration."""
     code = [sys.executable, "-c", _START]
-    project = tmp_path_factory.mktemp("project")
-    return set(subprocess.run(code, capture_output=True, text=True, check=True, cwd=project).stdout.split())
+    project, home = tmp_path_factory.mktemp("project"), tmp_path_factory.mktemp("unconfigured")
+    # A fixture of a module is older than the seal of each test, and what is configured imports options.
+    ours = ("COGENCY_", "XDG_")
+    environ = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
+    environ["HOME"] = str(home)
+    started = subprocess.run(code, capture_output=True, text=True, check=True, cwd=project, env=environ)
+    return set(started.stdout.split())
 
 
 def test_no_other_module_is_imported_before_the_first_frame(loaded: set[str]) -> None:

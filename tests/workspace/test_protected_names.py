@@ -35,6 +35,9 @@ PROTECTED = [
         ".config/fish/conf.d/a.fish",
     ),
     *(".gdbinit", ".Rprofile", ".npmrc", ".yarnrc.yml", "sitecustomize.py", "lib/x.pth", ".tmux.conf"),
+    *(".claude/data/run.sh", ".claude/data", ".claude/logs/CLAUDE.md", ".claude/data/mcp.json"),
+    *(".claude/agents/logs/a.json", ".claude/data/.vscode/settings.json", ".claude/logs/x/.git/a.json"),
+    *(".claude/data/.github/prompts/a.txt", ".claude/settings.local.json", ".claude/data.json"),
     *(".config/autostart/x.desktop", ".config/systemd/user/x.service", "Library/LaunchAgents/x.plist"),
 ]
 
@@ -73,6 +76,8 @@ def test_what_runs_or_instructs_unasked_is_protected(path: str) -> None:
             "Makefile",
         ),
         *("package.json", ".github/workflows/ci.yml", ".github/README.md", "cogency-tui/README.md"),
+        *(".claude/data/sessions/7.json", ".claude/logs/hook.log", ".claude/sessions/a.jsonl"),
+        *(".CLAUDE/Logs/A.JSON", ".claude/todos/a/b.txt", ".claude/cache/a.csv"),
         *("fish/README.md", "systemd/unit.service", "share/README.md", "autostart/x", "vscode/tasks.json"),
         *(
             "rules",

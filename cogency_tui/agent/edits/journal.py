@@ -392,8 +392,11 @@ class CallJournal:
         tool: str,
         at_stake: Sequence[Path] = (),
         consent: Consent = ALL,
+        *,
+        is_next: bool = False,
     ) -> AsyncGenerator[CommandEdits]:
-        """Record the project's changes while a command runs in this block.
+        """Record the project's changes while a command runs in this block; with `is_next` in the turn that
+        follows.
 
         `at_stake` are files and directories, resolved, that it is about to destroy: they are stored whole
         within limits, ignored ones included. Its changes of protected files are put back unless `consent`
@@ -407,6 +410,7 @@ class CallJournal:
         with _beforehand("The command was not run"):
             await self._journal.settle_ended()
             origin = await (await self._journal.edits()).origin(self._conversation)
+            origin = replace(origin, turn=origin.turn + 1) if is_next else origin
             copies = await self.snapshot_paths(call, tool, at_stake) if at_stake else StoredCopies()
             await in_thread(self._journal.commits.begin, consent.brings)
             merging = await in_thread(Merging, self._journal.workspace.root, consent.brings)

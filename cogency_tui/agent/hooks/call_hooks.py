@@ -38,6 +38,7 @@ class CallHooks:
         for hook, event in await self._due(("before_call", "before_edit"), call):
             verdict = await self._run(hook, event, call, {})
             if verdict.context and hook.claude_event:
+                verdict.run["added"] = verdict.context
                 self._contexts.append(
                     (call.hooks, f"[The hook {hook.name} adds:]\n{quoted(verdict.context)}")
                 )
@@ -66,7 +67,8 @@ class CallHooks:
             refresh_seen(call.context, verdict.edits)
             if verdict.blocks:
                 notes.append(f"[The hook {hook.name} reports:]\n{quoted(verdict.reason)}")
-            elif verdict.context and hook.claude_event:
+            if verdict.context and hook.claude_event:
+                verdict.run["added"] = verdict.context
                 notes.append(f"[The hook {hook.name} adds:]\n{quoted(verdict.context)}")
         return replace(outcome, note=join_notes(*notes))
 
@@ -85,16 +87,29 @@ class CallHooks:
     async def _due(
         self, events: Sequence[HookEvent], call: InterceptedCall, *, failed: bool = False
     ) -> Sequence[tuple[Hook, HookEvent]]:
-        """The hooks to run on a call, in their order."""
+        """The hooks to run on a call, in their order.
+
+        Raises:
+            ToolError: a suspended one guards it.
+        """
         conversation = self._conversation
         skipped = "PostToolUse" if failed else "PostToolUseFailure"
         hooks = [hook for hook in conversation.hooks if hook.claude_event != skipped]
         due = [*self._matching(hooks, events, call)]
-        if any(hook.owner == "project" for hook, _ in due):
-            # A call may have changed what they run: then they are trusted no more.
-            now = await conversation.current_hooks()
-            due = [each for each in due if each[0] in now]
-        return due
+        if not any(hook.owner == "project" for hook, _ in due):
+            return due
+        from cogency_tui.agent.hooks.suspension import GUARDS, describe_refusal
+
+        # A call may have changed what they run: then they are trusted no more.
+        suspended = await conversation.suspended_hooks()
+        guard = next((hook for hook, event in due if event in GUARDS and hook in suspended), None)
+        if guard is not None:
+            raise ToolError(
+                f"This call is refused: {describe_refusal(guard)}.",
+                brief=f"Refused: the hook {guard.name} changed (/trust)",
+            )
+        now = conversation.engine.project_settings.now.hooks
+        return [each for each in due if each[0].owner == "user" or each[0] in now]
 
     def _matching(
         self, hooks: Sequence[Hook], events: Sequence[HookEvent], call: InterceptedCall

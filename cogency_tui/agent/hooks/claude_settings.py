@@ -30,6 +30,7 @@ _PROJECT = re.compile(r"\$\{CLAUDE_PROJECT_DIR\}|\$CLAUDE_PROJECT_DIR\b")
 _TIMEOUT = 600.0
 _LONGEST_TIMEOUT = 3600.0
 _LONGEST_MATCHER = 500
+_LONGEST_EVENT = 24
 _MOST = 200
 """Hooks of a file."""
 
@@ -185,17 +186,23 @@ def _name_of(command: str) -> str:
 
 
 def _named_apart(hooks: list[Hook]) -> list[Hook]:
-    """The hooks with different names for different commands."""
+    """The hooks with different names for different events and commands."""
     from dataclasses import replace
 
-    commands: dict[str, list[tuple[str, ...]]] = {}
+    events: dict[str, dict[str, list[tuple[str, ...]]]] = {}
+    for hook in hooks:
+        commands = events.setdefault(hook.name, {}).setdefault(hook.claude_event, [])
+        if hook.words not in commands:
+            commands.append(hook.words)
     apart: list[Hook] = []
     for hook in hooks:
-        same = commands.setdefault(hook.name, [])
-        if hook.words not in same:
-            same.append(hook.words)
-        number = same.index(hook.words) + 1
-        apart.append(replace(hook, name=f"{hook.name}-{number}") if number > 1 else hook)
+        own = events[hook.name]
+        number = own[hook.claude_event].index(hook.words) + 1
+        which = f" {number}" if number > 1 else ""
+        if len(own) > 1:
+            apart.append(replace(hook, name=f"{hook.name} ({hook.claude_event[:_LONGEST_EVENT]}{which})"))
+        else:
+            apart.append(replace(hook, name=f"{hook.name}-{number}") if which else hook)
     return apart
 
 

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from cogency_tui.config.hooks import FILE, FILES, PROJECT, HookEvent, HookSettings, as_list
 from cogency_tui.errors import ToolError
 from cogency_tui.tools.registry import own_tool
+from cogency_tui.tools.shell.command_execution import shell_path
 from cogency_tui.workspace.globs import compiled
 
 Owner = Literal["user", "project"]
@@ -40,7 +41,7 @@ class Hook:
     @property
     def command(self) -> str:
         """Its command on one line, to read: it is not quoted for a shell."""
-        if self.claude_event and self.words[1:2] == ("-c",):
+        if self.claude_event and len(self.words) == 3 and self.words[:2] == (shell_path(), "-c"):
             return " ".join(self.words[2].split())
         return " ".join(word if word and not _BLANK.search(word) else f"'{word}'" for word in self.words)
 

@@ -5,9 +5,14 @@ from dataclasses import dataclass
 from enum import Enum
 
 from cogency_tui.agent.hooks.hook import Hook
+from cogency_tui.agent.hooks.suspension import changed_files
 from cogency_tui.agent.project.cogency_folder import CONFIG
 from cogency_tui.agent.project.settings import ProjectSettings
+from cogency_tui.agent.project.trust import TrustState
 from cogency_tui.protocol.events import HookRun
+from cogency_tui.workspace.protected_names import short_path
+
+_IGNORED = "claude_hooks = false"
 
 
 class HookStatus(Enum):
@@ -44,11 +49,17 @@ def list_hooks(settings: ProjectSettings, runs: Mapping[str, HookRun]) -> list[L
     for problem in settings.hook_problems:
         place, _, why = problem.partition(": ")
         found.append(ListedHook(place.rpartition("/")[2], HookStatus.INVALID, place, problem=why))
+    for file in settings.ignored_claude_files():
+        found.append(ListedHook(file.name, HookStatus.OFF, short_path(file), problem=_IGNORED))
     for part in settings.survey().parts:
+        if part.kind == "settings" and not settings.uses_claude_hooks:
+            found.append(ListedHook(part.label, HookStatus.OFF, part.path, problem=_IGNORED))
+            continue
         has_config = any(entry.name == CONFIG for entry in part.entries)
         if part.is_inactive and (part.kind == "settings" or (part.kind == "folder" and has_config)):
             path = part.path if part.kind == "settings" else f"{part.path}/{CONFIG}"
-            problem = f"the file is {part.state.value}"
+            files = changed_files(part) if part.state is TrustState.CHANGED else ""
+            problem = f"{files} changed since you trusted it" if files else f"the file is {part.state.value}"
             found.append(ListedHook(path.rpartition("/")[2], HookStatus.UNTRUSTED, path, problem=problem))
     return found
 

@@ -49,20 +49,23 @@ _LONGEST_LINE = 300
 @dataclass(frozen=True, slots=True)
 class Occasion:
     """What hooks run on: `fields` are the facts of the event, as a hook receives them; `files` those that it
-    is about. `call` is the call that changes are recorded for."""
+    is about. `call` is the call that changes are recorded for, `is_next` if they belong to the turn that
+    follows."""
 
     event: HookEvent
     conversation: str
     call: str
     fields: Mapping[str, Any]
     files: Sequence[Path] = ()
+    is_next: bool = False
 
 
 @dataclass(slots=True)
 class Verdict:
     """A run, and what follows from it: the `reason` why it blocks, `context` for the model beside that, what
     it changed in words for the model (`report`), and the `edits`. It may have a `message` for the user, a
-    reason to ask them (`asks`), or one to end the turn (`stops`)."""
+    reason to ask them (`asks`), or one to end the turn (`stops`). It `is_json` if it wrote an object for the
+    program and no words, `is_declined` if it is a failure only because changes were not permitted."""
 
     run: HookRun
     reason: str = ""
@@ -73,6 +76,8 @@ class Verdict:
     message: str = ""
     stops: str = ""
     edits: Sequence[Edit] = field(default_factory=list[Edit])
+    is_json: bool = False
+    is_declined: bool = False
 
     @property
     def blocks(self) -> bool:
@@ -101,8 +106,11 @@ class HookRunner:
             tool = f"{HOOK}{hook.name}"
             consent = Consent(partial(self._keeps_changes, occasion.call, tool))
             journal = self._engine.journal.of(occasion.conversation)
+            self._engine.running_hooks[occasion.conversation] = hook.name
             try:
-                async with journal.around_command(occasion.call, tool, (), consent) as found:
+                async with journal.around_command(
+                    occasion.call, tool, (), consent, is_next=occasion.is_next
+                ) as found:
                     async for end in self._processes(hook, occasion, found.signs, seconds or hook.timeout):
                         ends.append(end)
             except JournalError as exc:
@@ -111,6 +119,8 @@ class HookRunner:
                 problem = str(exc).rstrip(".")
             except StoreError as exc:
                 problem = exc.advice
+            finally:
+                self._engine.running_hooks.pop(occasion.conversation, None)
             verdict = await self._verdict(hook, occasion, ends, found, problem, time.monotonic() - began)
             self._engine.hook_runs[hook.name] = verdict.run
             return verdict
@@ -175,6 +185,7 @@ class HookRunner:
     ) -> Verdict:
         redact = Redactor(self._engine.secrets).text
         state, outcome = _described(ends, problem)
+        declined = False
         reason = "\n".join(end.errors.strip() for end in ends if end.status == _BLOCKED)
         texts = [end.output.strip() for end in ends if end.status == 0]
         decisions = _decisions(hook, ends)
@@ -185,9 +196,11 @@ class HookRunner:
             if reason and state == "done":
                 state, outcome = "blocked", first_line(reason)
         if found is not None and (found.put_back or found.left):
-            kept = ", ".join(found.put_back or found.left)
-            word = "restored" if found.put_back else "could not be restored"
-            state, outcome = "failed" if state == "done" else state, f"{outcome}; {word}: {kept}".lstrip("; ")
+            declined = state == "done"
+            state, outcome = (
+                "failed" if declined else state,
+                f"{outcome}; {_describe_declined(found)}".lstrip("; "),
+            )
         message = next((each.message for each in decisions if each.message), "")
         edits = [] if found is None else _left_edits(found)
         changes, report = await self._changes(hook, edits)
@@ -210,6 +223,8 @@ class HookRunner:
             redact(message),
             redact(next((each.stops for each in decisions if each.stops), "")),
             edits,
+            is_json=all(_is_object(end.output) for end in ends if end.output.strip()),
+            is_declined=declined,
         )
 
     async def _changes(self, hook: Hook, edits: Sequence[Edit]) -> tuple[list[HookChange], dict[str, str]]:
@@ -263,6 +278,21 @@ def _written(ends: Sequence[ProcessEnd]) -> str:
     """The beginning of what a hook wrote."""
     texts = (text for end in ends for text in (end.output.strip(), end.errors.strip()) if text)
     return _shortened("\n".join(texts), _LONGEST_OUTPUT)
+
+
+def _is_object(output: str) -> bool:
+    """Return whether an output is a JSON object, which is not for people."""
+    try:
+        return isinstance(json.loads(output), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _describe_declined(found: "CommandEdits") -> str:
+    """The changes of protected files that were not permitted."""
+    if found.put_back:
+        return f"its changes of {', '.join(found.put_back)} were declined, and reverted"
+    return f"its changes of {', '.join(found.left)} were declined, but could not be reverted"
 
 
 def _deed(edit: Edit) -> str:

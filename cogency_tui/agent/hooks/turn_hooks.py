@@ -1,6 +1,7 @@
 """Hooks around the sessions, turns and messages of a user's conversation."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from cogency_tui.agent.hooks.hook import Hook
@@ -8,6 +9,7 @@ from cogency_tui.agent.hooks.runner import HookRunner, Occasion, Verdict, first_
 from cogency_tui.config.hooks import HookEvent
 from cogency_tui.errors import CogencyError
 from cogency_tui.protocol.dialects import new_id
+from cogency_tui.protocol.events import HookAddition
 
 if TYPE_CHECKING:
     from cogency_tui.agent.conversation import Conversation
@@ -21,6 +23,21 @@ LONGEST_END = 10.0
 TurnState = Literal["done", "failed", "interrupted"]
 Say = Callable[[str], Awaitable[None]]
 """Reports a notice to the user."""
+
+
+@dataclass(slots=True)
+class HookContext:
+    """What hooks have for the model before a turn, as one `text`, and how much of it each `added`."""
+
+    text: str = ""
+    added: list[HookAddition] = field(default_factory=list[HookAddition])
+
+    def add(self, hook: Hook, verdict: Verdict) -> None:
+        """Add what a hook has, with its name."""
+        if verdict.context:
+            block = f"[The hook {hook.name} adds, not the user:]\n{quoted(verdict.context)}"
+            self.text = f"{self.text}\n\n{block}" if self.text else block
+            self.added.append({"name": hook.name, "lines": verdict.context.count("\n") + 1})
 
 
 class HookBlockedError(CogencyError):
@@ -37,28 +54,28 @@ class TurnHooks:
         self._runner = HookRunner(conversation.engine, conversation.gate.keeps_changes)
         self._in_session = False
 
-    async def begin(self, query: str | None, *, is_new: bool) -> str:
+    async def begin(self, query: str | None, *, is_new: bool) -> HookContext:
         """Run the hooks before a session, which begins with the first turn here, a turn and its message.
         Return what they have for the model.
 
         Raises:
             HookBlockedError: one of them blocks the message or the turn.
         """
-        context: list[str] = []
+        context, is_next = HookContext(), query is not None
         if not self._in_session:
             self._in_session = True
             source = {"source": "startup" if is_new else "resume"}
-            async for hook, verdict in self._run("before_session", source):
+            async for hook, verdict in self._run("before_session", source, is_next=is_next):
                 self._note(hook, verdict)
-                context += _context(hook, verdict)
-        async for hook, verdict in self._run("before_turn", {"message": query or ""}):
+                context.add(hook, verdict)
+        async for hook, verdict in self._run("before_turn", {"message": query or ""}, is_next=is_next):
             self._require(hook, verdict, "The turn did not begin")
-            context += _context(hook, verdict)
+            context.add(hook, verdict)
         if query is not None:
-            async for hook, verdict in self._run("before_message", {"message": query}):
+            async for hook, verdict in self._run("before_message", {"message": query}, is_next=True):
                 self._require(hook, verdict, "The message was not sent")
-                context += _context(hook, verdict)
-        return "\n\n".join(context)
+                context.add(hook, verdict)
+        return context
 
     async def after_message(self, text: str, say: Say) -> list[str]:
         """Run the hooks after a message of the model; return the reasons of those that block."""
@@ -71,8 +88,12 @@ class TurnHooks:
         fields = {"state": state, "message": text, "continued": count > 0}
         # One that was stopped may have been so because the program ends.
         seconds = None if state == "done" else LONGEST_END
-        reasons = [reason async for reason in self._reasons("after_turn", fields, say, seconds)]
-        if reasons and count >= MOST_CONTINUATIONS:
+        may_continue = count < MOST_CONTINUATIONS
+        reasons = [
+            reason
+            async for reason in self._reasons("after_turn", fields, say, seconds, may_continue=may_continue)
+        ]
+        if reasons and not may_continue:
             await say(f"Not continued: hooks have continued this turn {count} times.")
             return []
         return reasons
@@ -90,14 +111,22 @@ class TurnHooks:
         return any(True for _ in self._due("before_message", {}))
 
     async def _reasons(
-        self, event: HookEvent, fields: Mapping[str, Any], say: Say, seconds: float | None = None
+        self,
+        event: HookEvent,
+        fields: Mapping[str, Any],
+        say: Say,
+        seconds: float | None = None,
+        *,
+        may_continue: bool = True,
     ) -> AsyncGenerator[str]:
+        """Run the hooks after an event; yield what they have for the model, which continues if it may."""
         async for hook, verdict in self._run(event, fields, seconds):
-            if notice := _notice(hook, verdict):
+            notice = _notice(hook, verdict)
+            if notice and (may_continue or not verdict.blocks):
                 await say(notice)
             if verdict.blocks:
                 yield f"[The hook {hook.name}, not the user, asks you to continue:]\n{quoted(verdict.reason)}"
-            elif verdict.context and hook.claude_event:
+            if verdict.context and hook.claude_event:
                 yield f"[The hook {hook.name} adds, not the user:]\n{quoted(verdict.context)}"
 
     def _require(self, hook: Hook, verdict: Verdict, what: str) -> None:
@@ -116,9 +145,14 @@ class TurnHooks:
             self._conversation.pending_notices.append(notice)
 
     async def _run(
-        self, event: HookEvent, fields: Mapping[str, Any], seconds: float | None = None
+        self,
+        event: HookEvent,
+        fields: Mapping[str, Any],
+        seconds: float | None = None,
+        *,
+        is_next: bool = False,
     ) -> AsyncGenerator[tuple[Hook, Verdict]]:
-        """Run the hooks on an event, in their order."""
+        """Run the hooks on an event, in their order; with `is_next` they belong to the turn that follows."""
         conversation = self._conversation
         due = [*self._due(event, fields)]
         if any(hook.owner == "project" for hook in due):
@@ -127,7 +161,7 @@ class TurnHooks:
         about = {"mode": conversation.gate.mode, **fields}
         for hook in due:
             limit = None if seconds is None else min(seconds, hook.timeout)
-            occasion = Occasion(event, conversation.id, f"hook-{new_id()}", about)
+            occasion = Occasion(event, conversation.id, f"hook-{new_id()}", about, is_next=is_next)
             verdict = await self._runner.run(hook, occasion, limit)
             if verdict.stops:
                 conversation.stop_for_hook(hook.name, verdict.stops)
@@ -144,19 +178,13 @@ class TurnHooks:
             yield hook
 
 
-def _context(hook: Hook, verdict: Verdict) -> list[str]:
-    """What a hook has for the model, with its name."""
-    return (
-        [f"[The hook {hook.name} adds, not the user:]\n{quoted(verdict.context)}"] if verdict.context else []
-    )
-
-
 def _notice(hook: Hook, verdict: Verdict, *, is_context: bool = False) -> str:
     """What the user is told of a run; empty if it says nothing."""
     run = verdict.run
     changed = ", ".join(f"{each['path']} (+{each['added']} −{each['removed']})" for each in run["changes"])
-    said = verdict.message or ("" if is_context else first_line(run["output"]))
-    said = {"done": said, "failed": f"failed: {run['outcome']}", "blocked": ""}[run["state"]]
+    said = verdict.message or ("" if is_context or verdict.is_json else first_line(run["output"]))
+    failed = run["outcome"] if verdict.is_declined else f"failed: {run['outcome']}"
+    said = {"done": said, "failed": failed, "blocked": ""}[run["state"]]
     parts = [f"changed {changed}" if changed else "", said]
     text = "; ".join(part for part in parts if part)
     notice = f"Hook {hook.name} ({run['on']}): {text}" if text else ""

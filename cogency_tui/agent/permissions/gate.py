@@ -388,6 +388,15 @@ class Gate:
         """True if a user is available to answer questions."""
         return self._ask() is not None
 
+    def require_answers(self) -> None:
+        """Check that a user is available to answer the model's questions.
+
+        Raises:
+            ToolError: there is none.
+        """
+        if self._inquire() is None:
+            raise _no_user()
+
     @property
     def refusals(self) -> tuple[Refusal, ...]:
         """The calls that were not allowed because no user could be asked."""
@@ -559,7 +568,7 @@ class Gate:
         finally:
             self._state.waiting.pop(waiting, None)
         if answer is None:
-            raise ToolError(_NO_USER, brief=_NO_USER_SHORT)
+            raise _no_user()
         if answer.declined:
             details = f": {answer.reason}" if answer.reason else ". Decide yourself, or go on without it."
             raise DeclinedError(f"The user did not answer{details}", "the user did not answer", answer.reason)
@@ -935,6 +944,10 @@ def _is_free(intent: Intent, mode: Permissions) -> bool:
 def _could_reach(intent: Intent) -> bool:
     """Return whether nothing confines a call to the project, though it names no place outside."""
     return intent.effect in ("command", "tool") and not intent.confined
+
+
+def _no_user() -> ToolError:
+    return ToolError(_NO_USER, brief=_NO_USER_SHORT)
 
 
 def _way_out(intent: Intent) -> str:

@@ -209,6 +209,15 @@ class ProjectSettings:
             return b""
         return text.encode() if '"hooks"' in text else b""
 
+    def ignored_claude_files(self) -> list[Path]:
+        """The user's settings of Claude Code with hooks, if these are ignored (`claude_hooks`). Blocks."""
+        return [] if self.uses_claude_hooks or not self._read_claude() else [self._claude_file]
+
+    @property
+    def uses_claude_hooks(self) -> bool:
+        """True if the hooks of Claude Code's settings are not ignored."""
+        return self._own.claude_hooks
+
     def _find_skills(self) -> "tuple[ListedSkill, ...]":
         if not are_there(self._folder, self.project):
             return ()

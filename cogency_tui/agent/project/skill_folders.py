@@ -54,13 +54,15 @@ _SETTLED = 2_000_000_000
 @dataclass(frozen=True, slots=True)
 class SkillFolder:
     """A directory at `path`, from the project, with slashes. The names of `entries` and `digests` (SHA-256)
-    are below it; `problem` is why it cannot be used.
+    are below it; `problem` is why it cannot be used. A `link` leads to that path in the project, which is
+    found by itself: it has nothing to be trusted.
     """
 
     path: str
     entries: tuple[FolderEntry, ...] = ()
     digests: Mapping[str, str] = field(default_factory=dict[str, str])
     problem: str = ""
+    link: str = ""
 
 
 class FileDigests:
@@ -159,8 +161,9 @@ class _Scan:
             try:
                 kind = top.status(entry.name).st_mode
                 if stat.S_ISLNK(kind):
-                    if problem := self._link_problem(f"{prefix}/{entry.name}"):
-                        yield SkillFolder(path, problem=problem)
+                    linked = f"{prefix}/{entry.name}"
+                    problem = self._link_problem(linked)
+                    yield SkillFolder(path, problem=problem, link="" if problem else self._target(linked))
                 elif stat.S_ISDIR(kind) and entry.name not in LEFT_OUT:
                     if next(self._directories, None) is None:
                         return
@@ -176,10 +179,16 @@ class _Scan:
         """Why a link cannot be used; nothing if its target is found by itself, as tools that install skills
         for several agents leave them.
         """
-        target = Path(os.path.realpath(self._project / path))
+        target = self._project / self._target(path)
         if any(target.is_relative_to(self._project / place) for place in PLACES):
             return ""
         return "it is a symbolic link; links of a project are not followed"
+
+    def _target(self, path: str) -> str:
+        """The path of a link's target from the project; in full, if it is outside."""
+        target = Path(os.path.realpath(self._project / path))
+        inside = target.is_relative_to(self._project)
+        return text_of(target.relative_to(self._project).as_posix() if inside else str(target))
 
     def _survey(self, folder: Directory, path: str) -> SkillFolder:
         """List and hash the files of a skill."""

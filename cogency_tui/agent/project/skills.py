@@ -72,6 +72,7 @@ class SkillState(Enum):
     CHANGED = "changed since it was trusted"
     REFUSED = "not trusted, never asked"
     INVALID = "invalid"
+    LINK = "link"
 
 
 class Skill(msgspec.Struct, frozen=True):
@@ -286,6 +287,7 @@ def skill_commands(skills: Mapping[str, Skill]) -> dict[str, CustomCommand]:
             _cut(skill.file.description, _SUMMARY),
             "[TEXT]",
             group="Skills",
+            gap=" ",
         )
         for name, skill in skills.items()
         if skill.file.invocable and _COMMAND.fullmatch(name)
@@ -326,6 +328,8 @@ def _cut(text: str, length: int) -> str:
 
 def _unparsed(folder: SkillFolder, name: str, state: TrustState) -> ListedSkill | None:
     """A skill of a project that does not count; None for one that does."""
+    if folder.link:
+        return ListedSkill(one_line(name), SkillState.LINK, False, folder.path, f"link to {folder.link}")
     states = {
         TrustState.TRUSTED: SkillState.ACTIVE,
         TrustState.CHANGED: SkillState.CHANGED,

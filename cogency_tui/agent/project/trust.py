@@ -5,7 +5,8 @@ that have hooks. One decision covers all of them as they are; later each counts 
 a file changes, appears or disappears is inactive until the user reviews it, the others stay active.
 
 Invariant: the files of a part that is not trusted are listed and hashed, and used for nothing else but
-to determine which files its MCP servers are started from. Trust is for a directory by its resolved path and
+to determine which files its MCP servers and hooks are started from, and to show their commands before the
+user decides (`planned_commands`). Trust is for a directory by its resolved path and
 inode, and for the bytes of its files and those programs at that time; the bytes that are loaded are the very
 bytes that were compared. A refusal is for the directory, whatever its contents. The calls block.
 """
@@ -80,7 +81,7 @@ class Part:
     Names of entries are relative to `.cogency/`. In `.cogency/` those that begin with `../` are the programs
     of its MCP servers and hooks, and the sources beside them; so are all but the first of a settings file.
     `changed` are the files that differ from the trusted ones, missing ones included; `problem` is why it
-    cannot be used.
+    cannot be used; `contents` are the bytes of its files, except for those of a skill.
     """
 
     path: str
@@ -89,6 +90,7 @@ class Part:
     entries: tuple[FolderEntry, ...] = ()
     changed: tuple[str, ...] = ()
     problem: str = ""
+    contents: Mapping[str, bytes] = field(default_factory=dict[str, bytes], repr=False)
 
     @property
     def label(self) -> str:
@@ -272,13 +274,11 @@ class Trust:
         return contents
 
     def skills(self, project: Path) -> list[tuple[SkillFolder, TrustState]]:
-        """The skill folders of a project, each with its own state of trust."""
+        """The skill folders of a project, each with its own state of trust; links have none."""
         folders = find_skill_folders(project, self._file_digests)
         known = self._known_safely(project) if folders else None
         refused = bool(folders) and known is None and self._is_refused(project)
-        return [
-            (folder, _compared(_skill_part(folder), known, is_refused=refused).state) for folder in folders
-        ]
+        return [(folder, _state_of_skill(folder, known, is_refused=refused)) for folder in folders]
 
     def trust(self, project: Path, seen: Survey) -> None:
         """Trust a project as it is now, if that is what was `seen`.
@@ -355,7 +355,7 @@ class Trust:
         folders = find_skill_folders(project, self._file_digests)
         return [
             *self._find_folder(project),
-            *(_skill_part(folder) for folder in folders),
+            *(_skill_part(folder) for folder in folders if not folder.link),
             *_find_settings(project),
         ]
 
@@ -466,6 +466,12 @@ def _skill_part(folder: SkillFolder) -> _Found:
     return _Found(name, folder.path, "skill", entries, digests, problem=folder.problem)
 
 
+def _state_of_skill(folder: SkillFolder, known: Trusted | None, *, is_refused: bool) -> TrustState:
+    if folder.link:
+        return TrustState.NOTHING
+    return _compared(_skill_part(folder), known, is_refused=is_refused).state
+
+
 def _find_settings(project: Path) -> Iterator[_Found]:
     """The settings files with hooks. In a home directory they are the user's own."""
     if project == home():
@@ -516,7 +522,7 @@ def _compared(part: _Found, known: Trusted | None, *, is_refused: bool) -> Part:
             state = TrustState.TRUSTED
         elif trusted:
             state = TrustState.CHANGED
-    return Part(part.path, part.kind, state, part.entries, changed, part.problem)
+    return Part(part.path, part.kind, state, part.entries, changed, part.problem, part.contents)
 
 
 def _overall(

@@ -16,7 +16,8 @@ import msgspec
 from lsprotocol import types
 from lsprotocol.converters import get_converter
 
-from cogency_tui.tools.language_servers.connection import Connection, ConnectionLost
+from cogency_tui.tools.language_servers.connection import Connection, ConnectionLost, RequestFailed
+from cogency_tui.tools.worker_threads import in_thread
 
 Severity: TypeAlias = Literal["error", "warning"]
 
@@ -27,6 +28,11 @@ MOST_OPEN = 20
 """Documents that stay open; the server knows of the others only what is on the disk."""
 
 _MOST_PULLED = 8
+_BUSY = (types.LSPErrorCodes.ContentModified, types.LSPErrorCodes.ServerCancelled)
+"""The errors after which the same question may have an answer."""
+
+_MOST_TRIES = 50
+_BREAK = 0.1
 _OTHERS = 0.2
 """Seconds in which a server that publishes problems by itself publishes those of other files."""
 
@@ -40,7 +46,7 @@ _SEVERITIES: Mapping[types.DiagnosticSeverity | None, Severity] = {
 _USED = frozenset(
     {
         *("positionEncoding", "textDocumentSync", "diagnosticProvider"),
-        *("definitionProvider", "referencesProvider", "renameProvider"),
+        *("definitionProvider", "referencesProvider", "renameProvider", "documentSymbolProvider"),
     }
 )
 """The capabilities of a server on which something here depends."""
@@ -84,8 +90,13 @@ class TextEdit:
 
 @dataclass(slots=True)
 class _Document:
+    """A document that the server has open. `count` is how often its problems had been published when the
+    server was shown the text."""
+
+    language: str
     version: int
     text: str
+    count: int
 
 
 class Client:
@@ -101,8 +112,9 @@ class Client:
         self._published: dict[str, tuple[int | None, Sequence[Problem]]] = {}
         self._lost = ""
         self._news = asyncio.Event()
-        self._turns: dict[str, asyncio.Lock] = {}
-        """One question about a file at a time: each shows the server another text."""
+        self.turn = asyncio.Lock()
+        """Held by a question while it depends on the texts that it shows the server: one at a time, since the
+        text of one file can change the problems of another."""
         self._counts: dict[str, int] = {}
         """How often the problems of a file have been published."""
 
@@ -112,9 +124,9 @@ class Client:
             types.WORKSPACE_CONFIGURATION: self._configuration,
             types.WORKSPACE_WORKSPACE_FOLDERS: lambda _: [self._folder()],
             types.WORKSPACE_APPLY_EDIT: lambda _: {"applied": False},
+            types.CLIENT_REGISTER_CAPABILITY: self._register,
             **dict.fromkeys(
                 (
-                    types.CLIENT_REGISTER_CAPABILITY,
                     types.CLIENT_UNREGISTER_CAPABILITY,
                     types.WINDOW_WORK_DONE_PROGRESS_CREATE,
                     types.WINDOW_SHOW_MESSAGE_REQUEST,
@@ -166,50 +178,72 @@ class Client:
         Raises:
             ConnectionLost, RequestFailed, TimeoutError: the server does not say.
         """
-        before: Sequence[Problem] = () if old is None else await self.problems(path, language, old, seconds)
-        others = self.published()
-        kind = types.FileChangeType.Created if old is None else types.FileChangeType.Changed
-        after = await self.problems(path, language, new, seconds, saved=kind)
-        await self._check_others(path, seconds)
-        found = {path: (before, after)}
-        for file, problems in self.published().items():
-            if file != path and problems != others.get(file, ()):
-                found[file] = (others.get(file, ()), problems)
-        return found
+        async with asyncio.timeout(seconds), self.turn:
+            changed = await self._show_others(path)
+            before: Sequence[Problem] = ()
+            if old is not None:
+                changed = await self.show(path, language, old) or changed
+                before = await self._ask(path.as_uri(), seconds)
+            if changed:
+                await self._check_others(path, seconds)
+            others = self.published()
+            kind = types.FileChangeType.Created if old is None else types.FileChangeType.Changed
+            await self.show(path, language, new)
+            await self._report_saved(path.as_uri(), kind)
+            after = await self._ask(path.as_uri(), seconds)
+            await self._check_others(path, seconds)
+            found = {path: (before, after)}
+            for file, problems in self.published().items():
+                if file != path and problems != others.get(file, ()):
+                    found[file] = (others.get(file, ()), problems)
+            return found
 
-    async def problems(
-        self,
-        path: Path,
-        language: str,
-        text: str,
-        seconds: float,
-        *,
-        saved: types.FileChangeType | None = None,
-    ) -> Sequence[Problem]:
-        """The problems of a file with this text, which is on the disk if it was `saved`.
+    async def problems(self, path: Path, language: str, text: str, seconds: float) -> Sequence[Problem]:
+        """The problems of a file with this text.
 
         Raises:
             ConnectionLost, RequestFailed, TimeoutError: the server does not say.
         """
-        uri = path.as_uri()
-        async with asyncio.timeout(seconds), self._turns.setdefault(uri, asyncio.Lock()):
-            count = self._counts.get(uri, 0)
-            changed = await self.show(path, language, text)
-            if saved is not None:
-                await self._report_saved(uri, saved)
+        async with asyncio.timeout(seconds), self.turn:
+            await self.show(path, language, text)
+            return await self._ask(path.as_uri(), seconds)
+
+    async def _ask(self, uri: str, seconds: float) -> Sequence[Problem]:
+        """The problems of an open file with the text that the server was shown last."""
+        document = self._open[uri]
+        while True:
+            if self._lost:
+                raise ConnectionLost(self._lost)
+            # A server may offer it only some time after its start.
             if self.capabilities.diagnostic_provider is not None:
                 return await self._pull(uri, seconds)
-            if not changed and count:
-                return self._published[uri][1]
-            version = self._open[uri].version
-            while not self._is_answered(uri, version, count):
-                if self._lost:
-                    raise ConnectionLost(self._lost)
-                self._news.clear()
-                await self._news.wait()
+            if self._counts.get(uri, 0) > document.count:
+                version = self._published[uri][0]
+                if version is None or version >= document.version:
+                    break
+            self._news.clear()
+            await self._news.wait()
         if self._settle:
             await self._settled(uri)
         return self._published[uri][1]
+
+    async def _show_others(self, path: Path) -> bool:
+        """Show the server the other open files as they are on the disk; whether one has changed."""
+        texts = await in_thread(
+            _texts, [each for uri in self._open if (each := path_of(uri)) and each != path]
+        )
+        changed = False
+        for each, text in texts.items():
+            document = self._open.get(each.as_uri())
+            if document is None or document.text == text:
+                continue
+            changed = True
+            if text is None:
+                self._published.pop(each.as_uri(), None)
+                await self._close(each.as_uri())
+            else:
+                await self.show(each, document.language, text)
+        return changed
 
     def published(self) -> Mapping[Path, Sequence[Problem]]:
         """The problems of all files of which the server has published any."""
@@ -226,7 +260,7 @@ class Client:
         if (document := self._open.pop(uri, None)) is None:
             while len(self._open) >= MOST_OPEN:
                 await self._close(next(iter(self._open)))
-            self._open[uri] = _Document(1, text)
+            self._open[uri] = _Document(language, 1, text, self._counts.get(uri, 0))
             item = {"uri": uri, "languageId": language, "version": 1, "text": text}
             await self._notify(types.TEXT_DOCUMENT_DID_OPEN, {"textDocument": item})
             return True
@@ -235,6 +269,7 @@ class Client:
         if document.text == text:
             return False
         document.version, document.text = document.version + 1, text
+        document.count = self._counts.get(uri, 0)
         changes = {
             "textDocument": {"uri": uri, "version": document.version},
             "contentChanges": [{"text": text}],
@@ -295,14 +330,31 @@ class Client:
                 found.append(TextEdit(span, each.new_text))
         return found
 
+    async def scope(self, path: Path, line: int, column: int, seconds: float) -> list[types.DocumentSymbol]:
+        """The symbols of the scope that has one defined at a place of an open file, itself included; none if
+        the server does not say.
+
+        Raises:
+            ConnectionLost, RequestFailed, TimeoutError: it does not answer.
+        """
+        if not self.capabilities.document_symbol_provider:
+            return []
+        document = {"textDocument": {"uri": path.as_uri()}}
+        result = await self._request(types.TEXT_DOCUMENT_DOCUMENT_SYMBOL, document, seconds)
+        items = cast("list[Any]", result) if isinstance(result, list) else []
+        symbols = [each for item in items if (each := _structured(item, types.DocumentSymbol))]
+        at = _structured(self._position(path, line, column)["position"], types.Position)
+        return _scope(symbols, at) if at is not None else []
+
+    def language_of(self, path: Path) -> str:
+        """The language of an open file."""
+        return self._open[path.as_uri()].language
+
     def text_of(self, path: Path) -> str | None:
         """The text of an open file; else that on the disk, if it can be read."""
         if document := self._open.get(path.as_uri()):
             return document.text
-        try:
-            return path.read_text("utf-8")
-        except (OSError, UnicodeDecodeError):
-            return None
+        return _text_on_disk(path)
 
     @property
     def _counts_characters(self) -> bool:
@@ -338,12 +390,6 @@ class Client:
             return at.character
         return _characters(_line(text, at.line), at.character)
 
-    def _is_answered(self, uri: str, version: int, count: int) -> bool:
-        if self._counts.get(uri, 0) <= count:
-            return False
-        answered = self._published[uri][0]
-        return answered is None or answered >= version
-
     async def _report_saved(self, uri: str, kind: types.FileChangeType) -> None:
         changes = [{"uri": uri, "type": int(kind)}]
         await self._notify(types.WORKSPACE_DID_CHANGE_WATCHED_FILES, {"changes": changes})
@@ -376,7 +422,15 @@ class Client:
 
     async def _pull(self, uri: str, seconds: float) -> Sequence[Problem]:
         params = {"textDocument": {"uri": uri}}
-        result = await self._request(types.TEXT_DOCUMENT_DIAGNOSTIC, params, seconds)
+        result: Any = None
+        for left in reversed(range(_MOST_TRIES)):
+            try:
+                result = await self._request(types.TEXT_DOCUMENT_DIAGNOSTIC, params, seconds)
+                break
+            except RequestFailed as exc:
+                if exc.code not in _BUSY or not left:
+                    raise
+            await asyncio.sleep(_BREAK)
         items = cast("dict[str, Any]", result).get("items") if isinstance(result, dict) else None
         problems = self._problems(uri, items)
         self._note(uri, self._open[uri].version, problems)
@@ -421,7 +475,7 @@ class Client:
                     start.line + 1,
                     column + 1,
                     severity,
-                    " ".join(str(one.message)[:_LONGEST_TEXT].split()),
+                    _joined(str(one.message)[:_LONGEST_TEXT]),
                     rule[:_LONGEST_TEXT],
                     (one.source or "")[:_LONGEST_TEXT],
                 )
@@ -437,6 +491,15 @@ class Client:
         for part in name.split(".") if name else ():
             value = cast("Mapping[str, Any]", value).get(part) if isinstance(value, Mapping) else None
         return value
+
+    def _register(self, params: Any) -> None:
+        """Note that the server answers questions about problems from now on."""
+        asked = _structured(params, types.RegistrationParams)
+        for each in asked.registrations if asked is not None else ():
+            if each.method == types.TEXT_DOCUMENT_DIAGNOSTIC:
+                options = _structured(each.register_options, types.DiagnosticOptions)
+                self.capabilities.diagnostic_provider = options or types.DiagnosticOptions(True, False)
+                self._news.set()
 
     def _folder(self) -> dict[str, str]:
         return {"uri": self._root.as_uri(), "name": self._root.name}
@@ -490,6 +553,37 @@ def _structured(value: Any, kind: type[Kind]) -> Kind | None:
         return None
 
 
+def _scope(symbols: Sequence[types.DocumentSymbol], at: types.Position) -> list[types.DocumentSymbol]:
+    """The symbols beside the one whose name is at a place, itself included; none if there is none."""
+    for each in symbols:
+        if each.selection_range.start <= at <= each.selection_range.end:
+            return [*symbols]
+        if found := _scope(each.children or (), at):
+            return found
+    return []
+
+
+def _joined(message: str) -> str:
+    """A message of several lines as one."""
+    lines = [words for line in message.splitlines() if (words := " ".join(line.split()))]
+    return "".join(
+        line + ("" if last else " " if line[-1] in ":;,." else "; ")
+        for line, last in zip(lines, [*[False] * (len(lines) - 1), True], strict=True)
+    )
+
+
+def _texts(paths: Sequence[Path]) -> dict[Path, str | None]:
+    """The texts of files; None for one that cannot be read."""
+    return {path: _text_on_disk(path) for path in paths}
+
+
+def _text_on_disk(path: Path) -> str | None:
+    try:
+        return path.read_text("utf-8-sig")
+    except (OSError, UnicodeDecodeError):
+        return None
+
+
 def _line(text: str, number: int) -> str:
     """A line of a text, without its end."""
     lines = text.split("\n", number + 1)
@@ -527,9 +621,13 @@ _CAPABILITIES = types.ClientCapabilities(
     text_document=types.TextDocumentClientCapabilities(
         synchronization=types.TextDocumentSyncClientCapabilities(did_save=True),
         publish_diagnostics=types.PublishDiagnosticsClientCapabilities(version_support=True),
-        diagnostic=types.DiagnosticClientCapabilities(related_document_support=False),
+        # basedpyright answers questions about problems only if they are registered.
+        diagnostic=types.DiagnosticClientCapabilities(
+            dynamic_registration=True, related_document_support=False
+        ),
         definition=types.DefinitionClientCapabilities(link_support=True),
         references=types.ReferenceClientCapabilities(),
         rename=types.RenameClientCapabilities(prepare_support=False),
+        document_symbol=types.DocumentSymbolClientCapabilities(hierarchical_document_symbol_support=True),
     ),
 )

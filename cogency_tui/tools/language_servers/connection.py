@@ -32,6 +32,10 @@ class ConnectionLost(Exception):
 class RequestFailed(Exception):
     """The server answered a request with an error; the text is its message, which is untrusted."""
 
+    def __init__(self, message: str, code: object = None) -> None:
+        super().__init__(message)
+        self.code = code
+
 
 class Connection:
     """A connection to a server. `notified` receives its notifications by method and parameters, `answers`
@@ -151,8 +155,8 @@ class Connection:
         if error is None:
             answer.set_result(message.get("result"))
         else:
-            words = cast("dict[str, Any]", error).get("message") if isinstance(error, dict) else error
-            answer.set_exception(RequestFailed(str(words)))
+            given = cast("dict[str, Any]", error) if isinstance(error, dict) else {"message": error}
+            answer.set_exception(RequestFailed(str(given.get("message")), given.get("code")))
 
     def _answer(self, id: Any, method: str, params: Any) -> None:
         if (answer := self._answers.get(method)) is None:

@@ -1,11 +1,11 @@
-"""The difference between the problems of a file before an edit and after it.
+"""The problems of a file before an edit and after it: which are new, gone, still there, or said twice.
 
 Invariant: a problem that only moved, with its line or with the code around it, is the same problem.
 """
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from cogency_tui.workspace.diff import differences
@@ -14,6 +14,19 @@ if TYPE_CHECKING:
     from cogency_tui.tools.language_servers.client import Problem
 
 _LINE = re.compile(r"\bline \d+")
+_NAME = re.compile(r"[`'\"]([\w.]+)[`'\"]")
+
+_SAME_AS: Mapping[str, str] = {
+    "F401": "reportUnusedImport",
+    "F811": "reportRedeclaration",
+    "F821": "reportUndefinedVariable",
+    "F841": "reportUnusedVariable",
+    "invalid-syntax": "",
+}
+"""The rules of ruff for what a type checker finds by itself, with its own rules."""
+
+_ELSEWHERE = "F811"
+"""The rule of ruff for which the type checker names the other one of two places."""
 
 
 def compare(
@@ -50,6 +63,43 @@ def compare(
     # Code that was moved to another place.
     gone, added = _unmatched(gone, added, at(old_lines), at(new_lines))
     return added, gone
+
+
+def still_there(
+    problems: "Sequence[Problem]", now: "Sequence[Problem]", old: str, new: str
+) -> "tuple[list[Problem], list[Problem]]":
+    """Those problems of the text `old` that the text `new` still has, as they are `now`, and the others."""
+    came, gone = compare(problems, now, old, new)
+    others = {id(each) for each in came}
+    return [each for each in now if id(each) not in others], gone
+
+
+def distinct(problems: "Sequence[tuple[str, Problem]]") -> "list[tuple[str, Problem]]":
+    """The problems of files, by name, without those of a linter that a type checker reports as well."""
+    known: dict[Hashable, int] = defaultdict(int)
+    for name, each in problems:
+        for rule, same in _SAME_AS.items():
+            if each.rule == same:
+                known[_subject(name, each, rule)] += 1
+    kept: list[tuple[str, Problem]] = []
+    for name, each in problems:
+        if each.rule in _SAME_AS and known[subject := _subject(name, each, each.rule)]:
+            known[subject] -= 1
+        else:
+            kept.append((name, each))
+    return kept
+
+
+def is_same_kind(one: "Problem", other: "Problem") -> bool:
+    """Return whether two problems differ in their place at most."""
+    return _kind(one) == _kind(other)
+
+
+def _subject(name: str, problem: "Problem", rule: str) -> Hashable:
+    """What a problem is about, for the comparison of programs that find it by this rule of ruff."""
+    mentioned = _NAME.search(problem.message) if _SAME_AS[rule] else None
+    word = mentioned[1] if mentioned else ""
+    return (name, rule, word, 0 if rule == _ELSEWHERE and word else problem.line)
 
 
 def _unmatched(

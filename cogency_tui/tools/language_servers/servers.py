@@ -156,7 +156,7 @@ class LanguageServers:
         decided = self._allowed(about.name)
         allowed = decided is True
         command = about.find(self._project, self._environ, allowed=allowed)
-        if about.runs_project_code and not allowed:
+        if about.risk and not allowed:
             if command is not None and decided is None:
                 self._announce(about)
             return None
@@ -170,9 +170,7 @@ class LanguageServers:
     def _announce(self, about: LanguageServer) -> None:
         if about.name not in self._announced:
             self._announced.add(about.name)
-            what = (
-                f"The language server {about.name} would run code of the project: {about.runs_project_code}"
-            )
+            what = f"The language server {about.name} {about.risk}"
             self._notices.append(f"{what}. Allow it with /lsp to have edits checked.")
 
     def _listed(self) -> list[Listed]:
@@ -180,10 +178,10 @@ class LanguageServers:
         for about in self._current():
             decided = self._allowed(about.name)
             command = about.find(self._project, self._environ, allowed=decided is True)
-            asks = "" if decided else about.runs_project_code
+            asks = "" if decided else about.risk
             if command is None and not decided:
                 command = about.find(self._project, self._environ, allowed=True)
-                asks = asks or ("the server itself, which is in the project" if command else "")
+                asks = asks or ("is itself in the project" if command else "")
             running = [server for (name, _), server in self._servers.items() if name == about.name]
             found.append(Listed(about.name, command or (), asks, decided, running))
         return found

@@ -1,7 +1,8 @@
 """The tool `symbol`: the definition, the uses and the renaming of a name, as a language server knows them.
 
 Invariant: a renaming is planned as a whole, shown as a diff, and written all or none, in files of the project
-only; a server that wants to create, rename or delete files is refused.
+only, and under a name that its scope does not have; a server that wants to create, rename or delete files is
+refused.
 """
 
 import re
@@ -14,7 +15,7 @@ import msgspec
 
 from cogency_tui.errors import ToolError
 from cogency_tui.tools import file_writes
-from cogency_tui.tools.base import NO_ALIASES, Intent, Outcome, ToolContext, ToolKind, Touch
+from cogency_tui.tools.base import Aliases, Intent, Outcome, Spellings, ToolContext, ToolKind, Touch
 from cogency_tui.tools.files import File
 from cogency_tui.tools.language_servers.server import Unavailable
 from cogency_tui.tools.worker_threads import in_thread
@@ -35,6 +36,8 @@ _PROVIDERS = {
     "rename": "rename_provider",
 }
 _LONGEST_LINE = 160
+_MOST_DEFINITIONS = 8
+_IMPORT = re.compile(r"\s*(?:from|import|use|using)\b")
 
 
 class SymbolArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -55,7 +58,7 @@ class Symbol:
         "that line."
     )
     args = SymbolArgs
-    aliases = NO_ALIASES
+    aliases = Aliases(Spellings(dict.fromkeys(("path", "file_path"), "file")))
     brief = True
 
     def __init__(self, load: "Callable[[], LanguageServers]") -> None:
@@ -108,6 +111,7 @@ class Symbol:
         line, column = _position(text, args)
 
         async def question(client: "Client", seconds: float) -> "list[TextEdit]":
+            await _check_unused(client, args, context, (path, line, column), seconds)
             return await client.rename(path, line, column, args.new_name, seconds)
 
         edits = await self._ask(args, path, text.plain, question)
@@ -143,8 +147,9 @@ class Symbol:
             ) -> "list[Result] | None":
                 if not getattr(client.capabilities, _PROVIDERS[args.action]):
                     return None
-                await client.show(path, language, text)
-                return await question(client, seconds)
+                async with client.turn:
+                    await client.show(path, language, text)
+                    return await question(client, seconds)
 
             try:
                 answer = await server.ask(asked)
@@ -156,6 +161,44 @@ class Symbol:
                 if answer is not None:
                     return answer
         raise ToolError(problem, "Use find and edit.")
+
+
+async def _check_unused(
+    client: "Client", args: SymbolArgs, context: ToolContext, at: tuple[Path, int, int], seconds: float
+) -> None:
+    """Check that the scope which defines the name at a place has no symbol of its new name: a server would
+    make one of both.
+
+    Raises:
+        ToolError: it has one.
+    """
+    root, language = context.workspace.root, client.language_of(at[0])
+    known = client.capabilities.definition_provider
+    definitions = await client.definitions(*at, seconds) if known else []
+    places = [(one.path, one.line, one.column) for one in definitions if one.path.is_relative_to(root)]
+    for path, line, column in places[:_MOST_DEFINITIONS] or [at]:
+        text = await in_thread(client.text_of, path) or ""
+        await client.show(path, language, text)
+        symbols = await client.scope(path, line, column, seconds)
+        # Servers do not list what is imported.
+        lines = [
+            number
+            for number, each in enumerate(text.split("\n"))
+            if _mentions(each, args.new_name) and (not symbols or _IMPORT.match(each))
+        ]
+        lines += [each.selection_range.start.line for each in symbols if each.name == args.new_name]
+        if lines:
+            where = f"{context.workspace.name_of(path)}:{min(lines) + 1}"
+            if symbols:
+                raise ToolError(
+                    f"{args.new_name} is defined already ({where}).",
+                    "Choose another name, or rename that one first.",
+                )
+            raise ToolError(f"{args.new_name} is used already ({where}).", "Choose another name.")
+
+
+def _mentions(line: str, name: str) -> bool:
+    return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", line) is not None
 
 
 def _position(text: Text, args: SymbolArgs) -> tuple[int, int]:

@@ -34,7 +34,7 @@ class LanguageServer:
     commands: tuple[tuple[str, ...], ...]
     files: Mapping[str, str]
     roots: tuple[str, ...] = ()
-    runs_project_code: str = ""
+    risk: str = ""
     initialization: Mapping[str, Any] = field(default_factory=dict[str, Any])
     settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
     untrusted: Mapping[str, Any] = field(default_factory=dict[str, Any])

@@ -81,13 +81,16 @@ class Background:
     def __init__(self, grace: float = 2.0) -> None:
         self._grace = grace
         self._owner: str | None = None
+        self.ends_with_answer = False
+        """True if they end with the model's answer."""
         self._all: dict[str, _Process] = {}
         self._numbers = count(1)
 
-    def of(self, owner: str) -> "Background":
+    def of(self, owner: str, *, ends_with_answer: bool = False) -> "Background":
         """Return the view of one conversation."""
         view = copy(self)
         view._owner = owner
+        view.ends_with_answer = ends_with_answer
         return view
 
     async def start(
@@ -122,6 +125,10 @@ class Background:
     def listed(self) -> list[BackgroundState]:
         """List all of them, in the order of their start."""
         return [process.listed() for process in self._processes()]
+
+    def running(self) -> list[str]:
+        """Name those that run, each with its command: p3 (`npm run dev`)."""
+        return [process.name for process in self._processes() if process.ended is None]
 
     def pids(self) -> list[int]:
         """Return the topmost processes of the running commands."""
@@ -278,6 +285,11 @@ class _Process:
         self.pid = running.pid
         self._task = asyncio.create_task(self._follow(running))
 
+    @property
+    def name(self) -> str:
+        """Its id and its command."""
+        return f"{self.id} (`{_one_line(self._redactor.text(self._command))}`)"
+
     async def wait(self, seconds: float | None) -> None:
         """Wait until it has ended, at most `seconds` if given."""
         if self._task is not None:
@@ -317,7 +329,7 @@ class _Process:
 
     def take_news(self) -> tuple[str, str] | None:
         """Return what the model does not know yet, in a line and as text; None without news."""
-        name, watch = f"{self.id} (`{_one_line(self._command)}`)", self._watch
+        name, watch = self.name, self._watch
         lines: list[str] = []
         texts: list[str] = []
         if watch is not None and watch.has_news:

@@ -49,6 +49,10 @@ class Processes:
         if args.action == "list":
             return Intent("read", "List background commands")
         process = self._named(args)
+        if args.action == "watch" and not (args.pattern or process.watched):
+            raise ToolError(
+                f"{process.id} is not watched.", "Give a pattern: lines that match it are reported."
+            )
         line = f"{process.id}: {summary(process.command)}"
         if args.action == "watch":
             return Intent("read", f"{'Watch' if args.pattern else 'Stop watching'} the output of {line}")

@@ -116,7 +116,12 @@ class Shell:
                 *("execute_command", "run_terminal_cmd", "run_terminal_command"),
             ),
             PLAIN,
-        ),
+        )
+        | {
+            "exec_command": Spellings(
+                ignored=frozenset(("yield_time_ms", "max_output_tokens", "tty", "login"))
+            )
+        },
     )
     environment = frozenset({"command"})
 
@@ -262,7 +267,8 @@ class Shell:
             background.acknowledge(id)
             notes = [*process.ended.notes, *notes]
             return with_protected(_outcome(process.ended, 0, output, notes, sandboxed=bool(wrapper)), found)
-        lines = [f"started in the background as {id}", output.rstrip("\n") or "(no output yet)", *notes]
+        end = "; it ends with your answer" if background.ends_with_answer else ""
+        lines = [f"started in the background as {id}{end}", output.rstrip("\n") or "(no output yet)", *notes]
         return with_protected(Outcome(f"{id} runs in the background", "\n".join(lines)), found)
 
 

@@ -48,10 +48,10 @@ def seconds_to_retry(transcript: Transcript, now: float) -> int:
 
 
 def describe_activity(
-    transcript: Transcript, model: str, now: float, *, asked: float | None = None
+    transcript: Transcript, model: str, now: float, *, asked: float | None = None, hook: str = ""
 ) -> Activity:
     """Describe the activity of this turn at `now`, in Unix seconds, from the transcript. A question that
-    belongs to no call was `asked` then."""
+    belongs to no call was `asked` then; the `hook` of this name runs."""
     units = transcript.units[transcript.turn_start :]
     last = units[-1] if units else None
     if isinstance(last, Notice) and (seconds := seconds_to_retry(transcript, now)):
@@ -62,6 +62,8 @@ def describe_activity(
     since = min(waiting, default=asked)
     if since is not None:
         return Activity("Waiting for your answer", seconds=max(0.0, now - since))
+    if hook:
+        return Activity(f"Running hook {one_line(hook)}")
     if any(_is_of_user(unit) for unit in units[-1:]):
         # No model writes.
         return Activity(_describe_work(units, model))

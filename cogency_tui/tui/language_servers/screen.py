@@ -1,5 +1,5 @@
 """The dialog of language servers: a line for each, and the selected one in full; keys restart it, and allow
-or forbid it to run code of the project."""
+or forbid it in the project."""
 
 from functools import partial
 from operator import attrgetter
@@ -79,7 +79,7 @@ def draw_server_note(server: Listed | None, width: int, styles: ThemeStyles) -> 
         text = "Not found in PATH. It is used once it is installed."
         return [*lines, *wrap([Segment(text, styles("dim"))], width)]
     if server.asks:
-        text = f"Runs code of this project: {server.asks}. It starts only if you allow it."
+        text = f"It {server.asks}. It starts only if you allow it."
         lines += wrap([Segment(reveal(text), styles("edit"))], width)
     elif server.allowed:
         lines += wrap([Segment("You allow it to run code of this project.", styles("text"))], width)

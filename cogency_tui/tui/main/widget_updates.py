@@ -242,7 +242,8 @@ class MainDisplay(Display):
         if self._bridge.compacting:
             activity = Activity("Summarizing the conversation")
         elif started is not None:
-            activity = describe_activity(self.transcript, model, now, asked=self._asked)
+            hook = self._bridge.agent.running_hook(self._bridge.conversation_id)
+            activity = describe_activity(self.transcript, model, now, asked=self._asked, hook=hook)
         elapsed = now - started if started is not None else 0.0
         line, queued = self._screen.query_one(LiveLine), len(self._bridge.queue)
         key = "Esc Esc" if self._screen.query_one(Prompt).takes_escape else "Esc"

@@ -30,7 +30,7 @@ class SkillCommands(FeatureCommands):
 
         settings = self._bridge.agent.project_settings
         await asyncio.to_thread(settings.refresh)
-        app_of(self._screen).push_screen(SkillsScreen(settings.skills), self._carry_out)
+        app_of(self._screen).push_screen(SkillsScreen(settings.skills, settings.project), self._carry_out)
 
     def _start_of(self, name: str) -> str:
         """The beginning of a message that starts a skill: its command, unless another has the name."""

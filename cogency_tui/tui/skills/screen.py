@@ -3,28 +3,23 @@
 import asyncio
 from collections.abc import Sequence
 from operator import attrgetter
+from pathlib import Path
 from typing import ClassVar, Literal, NamedTuple
 
 from rich.segment import Segment
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.widget import Widget
+from textual.widgets import Input
 
+from cogency_tui.agent.project.skill_folders import SKILL_FILE
 from cogency_tui.agent.project.skills import ListedSkill, SkillState
 from cogency_tui.errors import CogencyError
-from cogency_tui.safe_text import clean, one_line, reveal
-from cogency_tui.tui.kit.dialogs import (
-    STYLES,
-    Choice,
-    Choices,
-    DialogBody,
-    DialogBox,
-    DialogTitle,
-    ReadingScreen,
-)
-from cogency_tui.tui.kit.lines import BLANK, Line, cells, fit, wrap
+from cogency_tui.safe_text import one_line, reveal
+from cogency_tui.tui.kit.dialogs import Choice
+from cogency_tui.tui.kit.filter_line import FilterField
+from cogency_tui.tui.kit.lines import Line, cells, fit, wrap
 from cogency_tui.tui.kit.list_dialog import ListDialog, Note
-from cogency_tui.tui.kit.number_format import plural
-from cogency_tui.tui.kit.select_list import SelectList, list_keys
+from cogency_tui.tui.kit.select_list import LETTERS, SelectList, list_keys
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.theme_styles import ThemeStyles
 
@@ -36,6 +31,7 @@ _MARKS = {
     SkillState.CHANGED: ("?", "edit"),
     SkillState.REFUSED: ("■", "dim"),
     SkillState.INVALID: ("✗", "bad"),
+    SkillState.LINK: ("→", "dim"),
 }
 _STATES = {
     SkillState.ACTIVE: "In use",
@@ -44,6 +40,7 @@ _STATES = {
     SkillState.CHANGED: "Changed since you trusted it; inactive until you trust it again",
     SkillState.REFUSED: "Inactive. You chose not to be asked again",
     SkillState.INVALID: "Cannot be used",
+    SkillState.LINK: "Listed where it leads",
 }
 _WORDS = {SkillState.UNTRUSTED: "not trusted", SkillState.CHANGED: "changed", SkillState.REFUSED: "refused"}
 _NONE = (
@@ -56,6 +53,24 @@ _NONE = (
 def can_start(listed: ListedSkill) -> bool:
     """Return whether the user can start a skill."""
     return listed.state is SkillState.ACTIVE and listed.skill is not None and listed.skill.file.invocable
+
+
+def can_view(listed: ListedSkill) -> bool:
+    """Return whether the text of a skill can be shown: of a project also one that is not trusted."""
+    return listed.skill is not None or (not listed.own and not listed.problem)
+
+
+def count_skills(skills: Sequence[ListedSkill]) -> str:
+    """Count the skills in use, and those that wait for a decision: `17 in use, 16 to review`."""
+    used = sum(skill.state is SkillState.ACTIVE for skill in skills)
+    waiting = sum(skill.state in (SkillState.UNTRUSTED, SkillState.CHANGED) for skill in skills)
+    counts = [f"{used} in use", *([f"{waiting} to review"] if waiting else [])]
+    return ", ".join(counts) if skills else "none"
+
+
+def _text_of(skill: ListedSkill) -> str:
+    """What the filter searches."""
+    return f"{skill.name} {skill.description} {skill.place} {skill.state.value}".casefold()
 
 
 class SkillAction(NamedTuple):
@@ -73,7 +88,8 @@ def draw_skill(skill: ListedSkill, width: int, styles: ThemeStyles, on: str) -> 
     right = f"{word:>12}"
     size = min(_NAME, max(8, width // 3))
     room = max(1, width - 2 - size - 1 - cells(right))
-    text = fit(one_line(skill.description or skill.place), room)
+    about = skill.problem if skill.state is SkillState.LINK else skill.description or skill.place
+    text = fit(one_line(about), room)
     return Line(
         [
             Segment(f"{mark} ", styles(role, on)),
@@ -117,26 +133,44 @@ class SkillsScreen(ListDialog[SkillAction, ListedSkill]):
     """Shows `skills`, those in use first."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q", "close", "Close", id="skills.close"),
-        Binding("enter", "choose", "Use", id="skills.use", tooltip="Start it in the prompt"),
-        Binding("v", "view", "View", id="skills.view", tooltip="Show its instructions"),
-        *list_keys("skills"),
+        Binding("escape", "back", "Close", id="skills.close", tooltip="Clear the filter, or close"),
+        Binding("enter", "open", "Use", id="skills.use", tooltip="Start it in the prompt"),
+        Binding("f2", "view", "View", id="skills.view", tooltip="Show its instructions"),
+        *list_keys("skills", without=LETTERS),
     ]
+    AUTO_FOCUS = "FilterField"
     BOX = "-wide"
 
-    def __init__(self, skills: Sequence[ListedSkill]) -> None:
+    def __init__(self, skills: Sequence[ListedSkill], project: Path) -> None:
         rows = SelectList(draw_skill, attrgetter("place"), id="skills-list")
         super().__init__("skills", "Skills", rows, Note(self._draw_note, id="skills-note"))
         self._skills = sorted(skills, key=lambda skill: skill.state is not SkillState.ACTIVE)
+        self._project = project
+        self._field = FilterField(id="skills-filter")
+        self._filtered = ""
+
+    def parts(self) -> list[Widget]:
+        return [*([self._field] if self._skills else []), *super().parts()]
 
     def on_mount(self) -> None:
-        self.rows.notice = _NONE
+        self.rows.notice = "No matching skills." if self._skills else _NONE
         self.rows.update_rows(self._skills)
         if self.note is not None:
             self.note.display = bool(self._skills)
-        used = sum(skill.state is SkillState.ACTIVE for skill in self._skills)
-        self.heading.state(f"{used} in use" if self._skills else "none")
+        self.heading.state(count_skills(self._skills))
         self.show_selected()
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        event.stop()
+        self.catch_up()
+
+    def catch_up(self) -> None:
+        if self._filtered != self._field.value:
+            self._filtered = self._field.value
+            words = self._filtered.casefold().split()
+            found = [skill for skill in self._skills if all(word in _text_of(skill) for word in words)]
+            self.rows.show(found, self.rows.key)
+            self.show_selected()
 
     def note_lines(self, height: int) -> int:
         """A third of the screen, for the description of a skill."""
@@ -146,14 +180,21 @@ class SkillsScreen(ListDialog[SkillAction, ListedSkill]):
         skill = self.rows.row
         found: list[Choice] = []
         if skill is not None and can_start(skill):
-            found.append(("enter", "use", "choose"))
+            found.append(("enter", "use", "open"))
         elif skill is not None and skill.state in (SkillState.UNTRUSTED, SkillState.CHANGED):
-            found.append(("enter", "review trust", "choose"))
-        if skill is not None and skill.skill is not None:
-            found.append(("v", "view", "view"))
-        return [*found, ("escape", "close", "close")]
+            found.append(("enter", "review trust", "open"))
+        if skill is not None and can_view(skill):
+            found.append(("f2", "view", "view"))
+        return [*found, ("escape", "clear filter" if self._filtered else "close", "back")]
 
-    def action_choose(self) -> None:
+    def action_back(self) -> None:
+        if self._field.value:
+            self._field.value = ""
+        else:
+            self.dismiss(None)
+
+    def action_open(self) -> None:
+        self.catch_up()
         skill = self.rows.row
         if skill is not None and can_start(skill):
             self.dismiss(SkillAction("use", skill.name))
@@ -161,45 +202,26 @@ class SkillsScreen(ListDialog[SkillAction, ListedSkill]):
             self.dismiss(SkillAction("trust", skill.name))
 
     async def action_view(self) -> None:
+        from cogency_tui.tui.kit.text_dialog import TextDialog
+
+        self.catch_up()
         skill = self.rows.row
-        if skill is None or skill.skill is None:
+        if skill is None or not can_view(skill):
             return
         try:
-            text = await asyncio.to_thread(skill.skill.instructions)
+            text = await asyncio.to_thread(self._read, skill)
         except CogencyError as exc:
             self.notify(exc.advice, severity="error", markup=False)
         else:
-            app_of(self).push_screen(SkillTextScreen(skill, text))
+            file = f"{skill.place}/{SKILL_FILE}"
+            app_of(self).push_screen(TextDialog("skill-text", f"Skill {skill.name}", file, text))
+
+    def _read(self, skill: ListedSkill) -> str:
+        if skill.skill is not None:
+            return skill.skill.instructions()
+        from cogency_tui.agent.project.file_review import read_for_review
+
+        return read_for_review(self._project, f"{skill.place}/{SKILL_FILE}")
 
     def _draw_note(self, width: int, styles: ThemeStyles) -> list[Line]:
         return draw_skill_note(self.rows.row, width, styles)
-
-
-class SkillTextScreen(ReadingScreen[None]):
-    """Shows the instructions of a skill."""
-
-    CSS_PATH = STYLES
-
-    def __init__(self, skill: ListedSkill, text: str) -> None:
-        super().__init__()
-        self._skill = skill
-        self._text = text
-
-    def compose(self) -> ComposeResult:
-        yield DialogBox(
-            DialogTitle(f"Skill {one_line(self._skill.name)}", id="skill-text-title"),
-            DialogBody(self._draw, id="skill-text-body"),
-            keys=Choices([("escape", "close", "close")]),
-            id="skill-text",
-            classes="-wide",
-        )
-
-    def on_mount(self) -> None:
-        count = len(self._text.splitlines())
-        self.query_one(DialogTitle).state(f"{one_line(self._skill.place)}/SKILL.md, {plural(count, 'line')}")
-
-    def _draw(self, width: int, styles: ThemeStyles) -> list[Line]:
-        lines: list[Line] = []
-        for line in clean(self._text).splitlines():
-            lines += wrap([Segment(reveal(line), styles("text"))], width) if line.strip() else [BLANK]
-        return lines

@@ -308,9 +308,10 @@ class CallLayout:
         blocks: list[LayoutBlock] = []
         for run in self.call.hooks:
             blocks.append(Fixed([draw_hook(run, self.width, self.theme_styles)]))
-            if run["output"]:
+            # What a hook adds is a part of what it wrote, or that is JSON for the program.
+            if text := run.get("added") or run["output"]:
                 lines = OutputLines()
-                lines.write(reveal(clean(run["output"])))
+                lines.write(reveal(clean(text)))
                 blocks.append(LazyLayout(lines, self.width, self.theme_styles, role="dim", indent=2))
         return blocks
 

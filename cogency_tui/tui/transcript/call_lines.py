@@ -313,13 +313,15 @@ def _hook_row(run: HookRun, pen: Pen) -> Line:
 def describe_hook(run: HookRun) -> str:
     """What a hook did, in a line: the lines that it changed, and how it ended if it was not done."""
     changes = run["changes"]
-    added, removed = (sum(change[side] for change in changes) for side in ("added", "removed"))
-    counts = count_lines(added, removed) if changes else ""
+    plus, minus = (sum(change[side] for change in changes) for side in ("added", "removed"))
+    counts = count_lines(plus, minus) if changes else ""
     files = f" in {plural(len(changes), 'file')}" if len(changes) > 1 else ""
     outcome = one_line(run["outcome"])
     if run["state"] == "blocked":
         outcome = f"{'refused' if is_refusal(run) else 'reports'}: {outcome}"
-    return " · ".join(part for part in (f"{counts}{files}", outcome) if part)
+    added = run.get("added", "")
+    context = f"added {plural(added.count(chr(10)) + 1, 'line')} for the model" if added else ""
+    return " · ".join(part for part in (f"{counts}{files}", outcome, context) if part)
 
 
 def _image_lines(call: CallUnit, pen: Pen) -> list[Line]:

@@ -367,9 +367,13 @@ class CallUnit(msgspec.Struct):
 
     @property
     def notable_hooks(self) -> Sequence[HookRun]:
-        """The hooks that changed files, failed, or have something to say. Where one of them refused the call,
-        its outcome says so."""
-        return [run for run in self.hooks if run["changes"] or (run["outcome"] and not is_refusal(run))]
+        """The hooks that changed files, failed, or had something to say or to add. Where one of them
+        refused the call, its outcome says so."""
+        return [
+            run
+            for run in self.hooks
+            if run["changes"] or run.get("added") or (run["outcome"] and not is_refusal(run))
+        ]
 
     @property
     def is_plan(self) -> bool:

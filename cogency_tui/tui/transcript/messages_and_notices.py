@@ -58,6 +58,9 @@ def draw_user_message(message: UserMessage, pen: Pen, *, expanded: bool) -> list
         lines.append(Line([Segment(fit(_describe_review(message), pen.width), dim)]))
     if message.until:
         lines.append(Line([Segment(fit(message.until, pen.width), dim)]))
+    for each in message.hooks:
+        text = f"hook {one_line(each['name'])}  added {plural(each['lines'], 'line')} for the model"
+        lines.append(Line([Segment(fit(text, pen.width), dim)]))
     return lines
 
 

@@ -24,6 +24,7 @@ from cogency_tui.protocol.events import (
     ErrorEvent,
     ErrorPayload,
     Event,
+    HookAddition,
     Image,
     Measure,
     PlannedStep,
@@ -87,7 +88,7 @@ def is_stored(unit: object) -> bool:
 class UserMessage(msgspec.Struct):
     """A message of the user, sent at this Unix time with these `images`: `reviewed` if with decisions or
     comments of the review, the `comments` on these lines. `until` is its place in the work until a command
-    succeeds; an `automatic` one has been written by that."""
+    succeeds; an `automatic` one has been written by that. `hooks` are those that added to it."""
 
     text: str
     sent: float = 0.0
@@ -96,6 +97,7 @@ class UserMessage(msgspec.Struct):
     images: Sequence[Image] = ()
     until: str = ""
     automatic: bool = False
+    hooks: Sequence[HookAddition] = ()
 
 
 class Prose(msgspec.Struct):
@@ -483,6 +485,7 @@ class Transcript:
                     event.get("images", ()),
                     describe_until(event["until"]) if "until" in event else "",
                     event.get("until", {}).get("automatic", False),
+                    event.get("hooks_added", ()),
                 )
                 self._note_until(event)
                 self.turn_start = self._append(message, touched)

@@ -97,7 +97,7 @@ class TrustCommands(FeatureCommands):
         if survey.state is TrustState.NOTHING:
             self.say("Nothing to trust: this project has no .cogency/ files, skills or hooks.")
             return
-        screen = TrustScreen(survey, self._project.problem)
+        screen = TrustScreen(survey, self._project.project, self._project.problem)
         decision = await app_of(self._screen).push_screen_wait(screen)
         if decision is None:
             self.put_off()

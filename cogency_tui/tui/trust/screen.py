@@ -1,9 +1,11 @@
-"""The dialog of trust: what a project brings, by name and size, and the effect of trust.
+"""The dialog of trust: what a project brings, by name and size, the commands that it would start, and the
+effect of trust.
 
-Invariant: only a key of its own grants trust, never Enter.
+Invariant: only a key of its own grants trust, never Enter, and not before the window has shown the commands.
 """
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import ClassVar, Literal, NamedTuple, TypeAlias
 
 from rich.segment import Segment
@@ -12,6 +14,7 @@ from textual.binding import Binding, BindingType
 
 from cogency_tui.agent.project.cogency_folder import FOLDER, FolderEntry
 from cogency_tui.agent.project.mcp_server_sources import ABOVE
+from cogency_tui.agent.project.planned_commands import planned_commands
 from cogency_tui.agent.project.trust import Part, PartKind, Survey, TrustState, describe_inactive
 from cogency_tui.safe_text import one_line, reveal
 from cogency_tui.tui.kit.dialogs import (
@@ -26,6 +29,7 @@ from cogency_tui.tui.kit.dialogs import (
 )
 from cogency_tui.tui.kit.lines import BLANK, Line, cells, fit_path, wrap
 from cogency_tui.tui.kit.number_format import plural, size
+from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.theme_styles import ThemeStyles
 
 _SIZE = 12
@@ -68,6 +72,7 @@ def draw_survey(survey: Survey, problem: str, width: int, styles: ThemeStyles) -
     lines = wrap([Segment(state, styles(role))], width)
     for message in filter(None, (survey.problem, problem)):
         lines += wrap([Segment(f"✗ {reveal(message)}", styles("bad"))], width)
+    lines += draw_planned(survey, width, styles)
     rows = [row for part in survey.parts for row in _rows(part, survey.state)]
     if rows:
         lines.append(BLANK)
@@ -84,6 +89,25 @@ def draw_survey(survey: Survey, problem: str, width: int, styles: ThemeStyles) -
     if survey.state is not TrustState.TRUSTED and survey.digest:
         for kind in survey.kinds:
             lines += [BLANK, *wrap([Segment(_MEANINGS[kind], styles("dim"))], width)]
+    return lines
+
+
+def draw_planned(survey: Survey, width: int, styles: ThemeStyles) -> list[Line]:
+    """Draw the commands that the project would start, each in full."""
+    place, lines = "", list[Line]()
+    for planned in (each for part in survey.parts for each in planned_commands(part)):
+        if not planned.when:
+            text = f"✗ {planned.place}: its commands cannot be shown: {planned.problem}."
+            lines += [BLANK, *wrap([Segment(text, styles("edit"))], width)]
+            continue
+        if planned.place != place:
+            place = planned.place
+            lines += [BLANK, *wrap([Segment(f"Commands in {one_line(place)}", styles("dim"))], width)]
+        when, command = Segment(f"{planned.when}: ", styles("dim")), planned.command or "(none)"
+        spans = [when, Segment(command, styles("dim" if planned.problem else "text"))]
+        if planned.problem:
+            spans.append(Segment(f"  does not run: {planned.problem}", styles("dim")))
+        lines += wrap(spans, width)
     return lines
 
 
@@ -155,7 +179,9 @@ _ESSENTIAL = 5
 
 _TRUST: Choice = ("t", "trust", "decide('trust')")
 _LATER: Choice = ("n", "not now", "close")
-_NEVER: Choice = ("v", "never ask", "decide('refuse')")
+_NEVER: Choice = ("x", "never ask", "decide('refuse')")
+_READ_ON: Choice = ("space", "read on", "page(1)")
+_VIEW: Choice = ("v", "view files", "view")
 _WITHDRAW: Choice = ("w", "revoke trust", "decide('withdraw')")
 _CLOSE: Choice = ("escape", "close", "close")
 
@@ -170,43 +196,61 @@ class TrustScreen(ReadingScreen[Decision]):
         ),
         Binding("n", "close", "Not now", id="trust.later", tooltip="Leave inactive; ask next time"),
         Binding(
-            "v",
+            "x",
             "decide('refuse')",
             "Never ask",
             id="trust.never",
             tooltip="Leave inactive and do not ask again",
         ),
         Binding("w", "decide('withdraw')", "Revoke trust", id="trust.withdraw", tooltip="Stop using it"),
+        Binding("v", "view", "View files", id="trust.view", tooltip="Read the files before deciding"),
     ]
     CSS_PATH = STYLES
 
-    def __init__(self, survey: Survey, problem: str = "") -> None:
+    def __init__(self, survey: Survey, project: Path, problem: str = "") -> None:
         super().__init__()
         self._survey = survey
+        self._project = project
         self._problem = problem
+        self._keys = Choices(self._choices())
 
     def compose(self) -> ComposeResult:
         yield DialogBox(
             DialogTitle("Project trust", id="trust-title"),
             QuestionBody(self._draw, id="trust-body"),
-            keys=Choices(self._choices()),
+            keys=self._keys,
             id="trust",
         )
 
     def on_mount(self) -> None:
         self.query_one(DialogTitle).state(describe_survey(self._survey))
 
+    def on_question_body_subject_seen(self) -> None:
+        self._keys.offer(self._choices())
+
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action != "decide":
             return True
         if parameters == ("trust",) and not self.query_one(QuestionBody).is_seen:
             return False
-        return any(offered == f"decide({parameters[0]!r})" for _key, _label, offered in self._choices())
+        return any(offered == f"decide({parameters[0]!r})" for _key, _label, offered in self._answers())
 
     def action_decide(self, decision: Decision) -> None:
         self.dismiss(decision)
 
+    def action_view(self) -> None:
+        from cogency_tui.tui.trust.files import TrustFilesScreen, files_of
+
+        if files := files_of(self._survey):
+            app_of(self).push_screen(TrustFilesScreen(files, self._project))
+
     def _choices(self) -> list[Choice]:
+        """The answers and other keys; trust once it is accepted."""
+        is_seen = self.is_mounted and self.query_one(QuestionBody).is_seen
+        *answers, last = [_READ_ON if each == _TRUST and not is_seen else each for each in self._answers()]
+        return [*answers, _VIEW, last]
+
+    def _answers(self) -> list[Choice]:
         match self._survey.state:
             case TrustState.TRUSTED:
                 return [_WITHDRAW, _CLOSE]
@@ -220,4 +264,6 @@ class TrustScreen(ReadingScreen[Decision]):
 
     def _draw(self, width: int, styles: ThemeStyles) -> Drawing:
         lines = draw_survey(self._survey, self._problem, width, styles)
-        return Drawing(lines, range(min(len(lines), _ESSENTIAL)))
+        commands = len(draw_planned(self._survey, width, styles))
+        # They follow the state.
+        return Drawing(lines, range(min(len(lines), _ESSENTIAL + commands)))

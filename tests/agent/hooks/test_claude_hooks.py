@@ -241,6 +241,17 @@ async def test_a_prompt_is_blocked(claude: Claude) -> None:
             await turn(agent)
 
 
+async def test_a_hook_after_a_call_may_block_and_add(claude: Claude) -> None:
+    more = {"hookEventName": "PostToolUse", "additionalContext": "The log is in x.log."}
+    claude.has("PostToolUse", answer(decision="block", reason="It is broken.", hookSpecificOutput=more))
+    async with claude.agent(call("shell", command="true"), "Ok.") as agent:
+        result = only_result(await turn(agent))
+    note = result["payload"].get("note", "")
+    assert "reports: It is broken.]" in note
+    assert "adds:]\n```\nThe log is in x.log.\n```" in note
+    assert [run.get("added") for run in runs([result])] == ["The log is in x.log."]
+
+
 async def test_stop_continues_the_turn_and_knows_that_it_did(claude: Claude) -> None:
     reason = answer(decision="block", reason="Go on.").partition("; ")[2]
     claude.has("Stop", f"tee -a $LOG | grep -q 'active\": true' || {reason}")
@@ -294,22 +305,117 @@ async def test_those_of_a_project_run_only_with_trust(claude: Claude, name: str)
     assert (root / "ran-hook").exists()
 
 
-async def test_a_script_that_changes_is_trusted_no_more_not_even_in_the_turn(claude: Claude) -> None:
+@pytest.mark.parametrize("change", ["script", "settings", "gone"])
+async def test_a_guard_that_changes_refuses_the_calls_of_its_turn(claude: Claude, change: str) -> None:
     root = claude.bench.root
     put_project(root, "exit 0")
-    script = root / ".claude" / "hooks" / "check.sh"
-    settings = {"claude_hooks": True}
-    change = call("shell", command="true")
-    async with claude.agent(change, call("shell", command="true"), "Ok.", settings=settings) as agent:
+    settings_file, script = root / ".claude" / "settings.json", root / ".claude" / "hooks" / "check.sh"
+    run = call("shell", command="echo ran >> ran")
+    async with claude.agent(run, run, "Ok.", run, "Ok.") as agent:
         trusted(agent)
         events: list[Any] = []
         async for event in agent.stream("go", conversation_id="c"):
             events.append(event)
             if event["type"] == "result" and not event.get("partial"):
-                script.write_text("touch evil")
-        assert [len(result["payload"].get("hooks", ())) for result in results(events)] == [1, 0]
-        assert notices(events) == ["The project's hooks are off: they have changed (/trust to review)."]
-        (part,) = agent.project_settings.survey().inactive
-    assert part.kind == "settings"
-    assert "../.claude/hooks/check.sh" in part.changed
+                if change == "script":
+                    script.write_text("touch evil")
+                elif change == "settings":
+                    settings_file.write_text(settings_file.read_text().replace("PreToolUse", "Stop"))
+                else:
+                    settings_file.unlink(missing_ok=True)
+        first, second = results(events)
+        assert [len(each["payload"].get("hooks", ())) for each in (first, second)] == [1, 0]
+        assert (first["payload"]["state"], second["payload"]["state"]) == ("done", "failed")
+        assert (
+            "the hook check.sh changed since it was trusted; the user has to review it (/trust)"
+            in second["payload"]["outcome"]
+        )
+        (notice,) = notices(events)
+        changed = {
+            "script": ".claude/hooks/check.sh",
+            "settings": ".claude/settings.json, .claude/hooks/check.sh",
+            "gone": "its files",
+        }[change]
+        assert "Calls that it guards are refused for the rest of this turn. Review with /trust." in notice
+        assert notice.startswith(f"Hook check.sh is off: {changed.partition(',')[0]}"), notice
+        # At once, and not at the end of the turn.
+        told = next(place for place, event in enumerate(events) if event["type"] == "error")
+        assert told < next(place for place, event in enumerate(events) if event["type"] == "respond")
+        later = await turn(agent)
+        assert only_result(later)["payload"]["state"] == "done"
+        assert notices(later) == [
+            notice.replace(" Calls that it guards are refused for the rest of this turn.", "")
+        ]
+        assert notices(await turn(agent)) == []
+    assert (root / "ran").read_text() == "ran\nran\n"
     assert not (root / "evil").exists()
+
+
+async def changed_in_turn(agent: Any, script: Path) -> list[Any]:
+    """A turn in which the script changes once the first call has ended."""
+    events: list[Any] = []
+    async for event in agent.stream("go", conversation_id="c"):
+        events.append(event)
+        if event["type"] == "result" and not event.get("partial"):
+            script.write_text("touch evil")
+    return events
+
+
+async def test_a_guard_of_other_calls_refuses_none_of_these(claude: Claude) -> None:
+    root = claude.bench.root
+    put_project(root, "exit 0")
+    settings_file = root / ".claude" / "settings.json"
+    settings_file.write_text(settings_file.read_text().replace('[{"hooks"', '[{"matcher": "Read", "hooks"'))
+    run = call("shell", command="true")
+    async with claude.agent(run, run, call("read", file="a.py"), "Ok.") as agent:
+        trusted(agent)
+        events = await changed_in_turn(agent, root / ".claude" / "hooks" / "check.sh")
+    assert [each["payload"]["state"] for each in results(events)] == ["done", "done", "failed"]
+
+
+async def test_hooks_that_the_user_withdraws_refuse_nothing(claude: Claude) -> None:
+    root = claude.bench.root
+    put_project(root, "exit 0")
+    run = call("shell", command="true")
+    async with claude.agent(run, run, "Ok.") as agent:
+        trusted(agent)
+        events: list[Any] = []
+        async for event in agent.stream("go", conversation_id="c"):
+            events.append(event)
+            if event["type"] == "result" and not event.get("partial"):
+                agent.project_settings.withdraw()
+        assert [each["payload"]["state"] for each in results(events)] == ["done", "done"]
+        assert notices(events) == []
+
+
+async def test_a_guard_that_the_user_trusts_again_goes_on(claude: Claude) -> None:
+    root = claude.bench.root
+    put_project(root, "exit 0")
+    run = call("shell", command="true")
+    async with claude.agent(run, run, "Ok.") as agent:
+        trusted(agent)
+        events: list[Any] = []
+        async for event in agent.stream("go", conversation_id="c"):
+            events.append(event)
+            if event["type"] == "result" and not event.get("partial"):
+                (root / ".claude" / "hooks" / "check.sh").write_text("exit 0 # changed")
+                trusted(agent)
+        assert [len(each["payload"].get("hooks", ())) for each in results(events)] == [1, 1]
+
+
+async def test_a_hook_after_calls_that_changes_is_off_with_a_notice_at_once(claude: Claude) -> None:
+    root = claude.bench.root
+    put_project(root, "exit 0")
+    settings_file = root / ".claude" / "settings.json"
+    settings_file.write_text(settings_file.read_text().replace("PreToolUse", "PostToolUse"))
+    run = call("shell", command="true")
+    async with claude.agent(run, run, "Ok.") as agent:
+        trusted(agent)
+        events = await changed_in_turn(agent, root / ".claude" / "hooks" / "check.sh")
+    assert [each["payload"]["state"] for each in results(events)] == ["done", "done"]
+    (notice,) = notices(events)
+    assert notice == (
+        "Hook check.sh is off: .claude/hooks/check.sh changed since you trusted it. Review with /trust."
+    )
+    kinds = [event["type"] for event in events]
+    assert kinds.index("error") < kinds.index("respond")

@@ -111,6 +111,19 @@ def test_different_commands_have_different_names() -> None:
     assert names == ["make", "make-2", "make"]
 
 
+def test_hooks_of_one_script_are_named_by_their_events() -> None:
+    entries = {
+        "PreToolUse": [{"hooks": [command("python3 h.py pre"), command("python3 h.py guard")]}],
+        "Stop": [{"hooks": [command("python3 h.py pre"), command("make")]}],
+    }
+    assert [hook.name for hook in read(entries)] == [
+        "h.py (PreToolUse)",
+        "h.py (PreToolUse 2)",
+        "h.py (Stop)",
+        "make",
+    ]
+
+
 @cases(
     ("text", "told"),
     [

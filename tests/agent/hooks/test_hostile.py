@@ -149,6 +149,8 @@ async def test_protected_files_that_it_changes_are_put_back(bench: Bench) -> Non
     assert not (bench.root / ".git" / "hooks" / "pre-commit").exists()
     assert (bench.root / "plain.txt").read_text() == "y\n"
     assert run["state"] == "failed"
+    assert run["outcome"].startswith("its changes of ")
+    assert run["outcome"].endswith(" were declined, and reverted")
     assert "AGENTS.md" in run["outcome"]
     assert [change["path"] for change in run["changes"]] == ["plain.txt"]
     assert {question.tool for question in asked} == {"hook:h"}

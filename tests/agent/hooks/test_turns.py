@@ -13,7 +13,7 @@ from cogency_tui.config.hooks import EVENTS
 from cogency_tui.errors import NetworkError
 from cogency_tui.protocol.transcript import fenced
 from tests.agent.delegation import results
-from tests.agent.hooks.bench import Bench, call, edits, notices, shell, turn
+from tests.agent.hooks.bench import Bench, call, edits, hook, notices, shell, turn
 
 
 def received(path: Path) -> list[dict[str, Any]]:
@@ -71,6 +71,17 @@ async def test_what_they_print_before_a_message_is_context_for_the_model(bench: 
     assert notices(events) == []
     (message,) = [event for event in events if event["type"] == "user"]
     assert message["content"] == "hello"
+    assert message.get("hooks_added") == [{"name": "branch", "lines": 1}, {"name": "time", "lines": 1}]
+
+
+async def test_a_json_object_says_nothing_to_the_user(bench: Bench) -> None:
+    hooks = {
+        "empty": shell("after_turn", "echo {}"),
+        "object": shell("before_turn", "printf '{\n\"ok\": true}\n'"),
+        "list": shell("after_turn", "echo '[]'"),
+    }
+    async with bench.agent("Ok.", hooks=hooks) as agent:
+        assert notices(await turn(agent)) == ["Hook list (after_turn): []"]
 
 
 async def test_a_blocked_message_is_not_sent_and_nothing_of_it_is_stored(bench: Bench) -> None:
@@ -130,7 +141,10 @@ async def test_hooks_cannot_continue_a_turn_for_ever(bench: Bench) -> None:
     async with bench.agent(*["Ok."] * 20, hooks=hooks) as agent:
         events = await turn(agent)
     assert len(bench.provider.sent) == MOST_CONTINUATIONS + 1
-    assert notices(events)[-1] == f"Not continued: hooks have continued this turn {MOST_CONTINUATIONS} times."
+    assert notices(events) == [
+        *["Hook never (after_turn) continues the turn: Go on."] * MOST_CONTINUATIONS,
+        f"Not continued: hooks have continued this turn {MOST_CONTINUATIONS} times.",
+    ]
     assert events[-1]["type"] == "end"
 
 
@@ -179,6 +193,38 @@ async def test_what_they_change_is_journaled_too(bench: Bench) -> None:
         await undo.apply(await undo.of_turn())
     assert (bench.root / "notes.txt").read_text() == "one\n"
     assert notices(events) == ["Hook note (after_turn): changed notes.txt (+1 −0)"]
+
+
+async def test_changes_before_a_message_belong_to_its_turn(bench: Bench) -> None:
+    script = "echo more >> $0.txt"
+    hooks = {
+        on: hook(on, "sh", "-c", script, on)
+        for on in ("before_session", "before_turn", "before_message", "after_turn", "after_session")
+    }
+    for text in ("first", "second"):
+        async with bench.agent("Ok.", hooks=hooks) as agent:
+            await turn(agent, text)
+    async with bench.agent() as agent:
+        found = [(each.tool.removeprefix("hook:"), each.origin.turn) for each in await edits(agent)]
+    assert found == [(name, number) for number in (1, 2) for name in hooks]
+
+
+async def test_the_hook_that_runs_is_known(bench: Bench, tmp_path: Path) -> None:
+    started, go_on = tmp_path / "started", tmp_path / "go-on"
+    os.mkfifo(started)
+    os.mkfifo(go_on)
+    hooks = {"slow": shell("before_message", 'echo > "$1"; cat "$2"', str(started), str(go_on))}
+    async with bench.agent("Ok.", hooks=hooks) as agent:
+        running = asyncio.create_task(turn(agent))
+        await asyncio.to_thread(started.read_text)
+        assert (agent.running_hook("c"), agent.running_hook(None), agent.running_hook("d")) == (
+            "slow",
+            "slow",
+            "",
+        )
+        await asyncio.to_thread(go_on.write_text, "")
+        await running
+        assert agent.running_hook("c") == ""
 
 
 async def test_without_hooks_nothing_of_them_is_imported(bench: Bench) -> None:

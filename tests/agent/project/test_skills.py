@@ -360,7 +360,7 @@ async def test_a_skill_that_only_the_user_starts_is_not_described(desk: Desk) ->
     assert payloads[0]["content"].endswith("Do it.")
     assert desk.settings.now.commands == {}
     desk.settings.refresh()
-    assert desk.settings.now.commands["deploy"].message("now") == "Use the skill deploy.\n\nnow"
+    assert desk.settings.now.commands["deploy"].message("now") == "Use the skill deploy. now"
 
 
 def test_a_command_in_a_file_comes_before_a_skill_of_its_name(desk: Desk) -> None:

@@ -1,9 +1,10 @@
 """The difference between problems before and after an edit."""
 
+import msgspec
 import pytest
 
 from cogency_tui.tools.language_servers.client import Problem
-from cogency_tui.tools.language_servers.diagnostics import compare
+from cogency_tui.tools.language_servers.diagnostics import compare, distinct, still_there
 
 
 def problem(line: int, message: str = "bad") -> Problem:
@@ -48,3 +49,37 @@ def test_another_kind_at_the_same_place_is_another_problem() -> None:
 
 def test_two_of_a_kind_on_a_line_are_counted() -> None:
     assert compare([problem(1)], [problem(1), problem(1)], OLD, OLD) == ([problem(1)], [])
+
+
+def test_what_is_still_there_has_its_place_of_now() -> None:
+    kept, gone = still_there([problem(1), problem(3, "worse")], [problem(2), problem(4)], OLD, f"x\n{OLD}")
+    assert (kept, gone) == ([problem(2)], [problem(3, "worse")])
+
+
+CHECKED = Problem(2, 5, "error", '"x" is not defined', "reportUndefinedVariable", "basedpyright")
+LINTED = Problem(2, 5, "error", "Undefined name `x`", "F821", "Ruff")
+REPEATED = Problem(1, 5, "error", 'Method declaration "f" is obscured', "reportRedeclaration", "basedpyright")
+REDEFINED = Problem(4, 5, "error", "Redefinition of unused `f` from line 1", "F811", "Ruff")
+BROKEN = Problem(3, 1, "error", "Expected expression", "", "basedpyright")
+SYNTAX = Problem(3, 4, "error", "Expected an expression", "invalid-syntax", "Ruff")
+
+
+@pytest.mark.parametrize(
+    ("problems", "kept"),
+    [
+        ([LINTED, CHECKED], [CHECKED]),
+        ([CHECKED, LINTED, LINTED], [CHECKED, LINTED]),
+        ([REPEATED, REDEFINED], [REPEATED]),
+        ([BROKEN, SYNTAX], [BROKEN]),
+        ([LINTED, REDEFINED, SYNTAX], [LINTED, REDEFINED, SYNTAX]),
+        ([msgspec.structs.replace(CHECKED, line=3), LINTED], None),
+        ([msgspec.structs.replace(CHECKED, message='"y" is not defined'), LINTED], None),
+    ],
+)
+def test_one_problem_of_two_programs_is_one(problems: list[Problem], kept: list[Problem] | None) -> None:
+    found = distinct([("a.py", each) for each in problems])
+    assert found == [("a.py", each) for each in (problems if kept is None else kept)]
+
+
+def test_a_problem_of_another_file_is_another() -> None:
+    assert len(distinct([("a.py", CHECKED), ("b.py", LINTED)])) == 2

@@ -1,13 +1,19 @@
 """Language servers from the package registries, and what a hostile project does to them."""
 
+import asyncio
 import os
 import sys
 from pathlib import Path
 
 import pytest
 
+from cogency_tui.errors import ToolError
+from cogency_tui.tools.base import ToolContext
 from cogency_tui.tools.language_servers.client import Problem, Span
 from cogency_tui.tools.language_servers.server import Unavailable
+from cogency_tui.tools.language_servers.symbol_tool import Symbol
+from cogency_tui.tools.registry import Registry
+from cogency_tui.workspace.paths import Workspace
 from tests.peers import node_servers
 from tests.tools.language_servers.conftest import Bench
 
@@ -68,8 +74,102 @@ async def test_ruff_lint(real: Bench) -> None:
     assert [rule for _line, _severity, rule in places(after)] == ["F821"]
 
 
+async def test_a_name_that_the_scope_has_is_no_new_name(real: Bench) -> None:
+    text = """import re as regex
+
+
+def one(two: int) -> int:
+    three = two
+    return three
+
+
+def four() -> None: ...
+
+
+class Five:
+    six = 1
+
+    def seven(self) -> None: ...
+"""
+    real.put("a.py", text)
+    real.put("b.py", "from a import one\n\none(1)\n")
+    registry = Registry([Symbol(lambda: real.servers)])
+    context = ToolContext(Workspace(real.root))
+
+    async def rename(file: str, line: int, name: str, new_name: str) -> str:
+        args = {"action": "rename", "file": file, "line": line, "name": name, "new_name": new_name}
+        return (await registry.bind("symbol", args, context).plan()).summary
+
+    for file, line, name, taken, where in (
+        ("a.py", 4, "one", "four", 9),
+        ("b.py", 3, "one", "four", 9),
+        ("b.py", 3, "one", "regex", 1),
+        ("a.py", 5, "three", "two", 4),
+        ("a.py", 13, "six", "seven", 15),
+    ):
+        with pytest.raises(ToolError, match=rf"{taken} is defined already \(a\.py:{where}\)"):
+            await rename(file, line, name, taken)
+    assert await rename("b.py", 3, "one", "seven") == "Rename one to seven in 2 files"
+    assert await rename("a.py", 13, "six", "four") == "Rename six to four in 1 file"
+
+
+NEW = """from __future__ import annotations
+
+
+def check(values: list[int]) -> str:
+    return values
+
+
+check('abc')
+"""
+
+
+async def change(bench: Bench, name: str, old: str | None, new: str) -> dict[str, list[list[str]]]:
+    """The rules of the problems that basedpyright finds before and after an edit."""
+    path = bench.put(name, new)
+    found = {each.about.name: (each, language) for each, language in await bench.servers.of(path)}
+    server, language = found["basedpyright"]
+    analysis = await server.ask(lambda client, seconds: client.analyze(path, language, old, new, seconds))
+    return {
+        file.name: [[one.rule for one in problems] for problems in sides] for file, sides in analysis.items()
+    }
+
+
+async def test_basedpyright_has_checked_a_new_file_when_it_answers(real: Bench) -> None:
+    """It publishes an empty list for each new file before it looks at it."""
+    await change(real, "a.py", "x = 1\n", "x = 2\n")
+    new = await change(real, "b.py", None, NEW)
+    assert new == {"b.py": [[], ["reportReturnType", "reportArgumentType"]]}
+
+
+async def test_edits_of_several_files_at_once_have_each_its_own_problems(real: Bench) -> None:
+    bad = "def f() -> None:\n    warnings.warn('x')\n"
+    good = f"import warnings\n\n\n{bad}"
+    await change(real, "a.py", "x = 1\n", bad)
+    real.put("a.py", good)
+    fixed, *others = await asyncio.gather(
+        change(real, "a.py", bad, good),
+        *(change(real, f"b{n}.py", "import a\n", "import a\n\na.f(1)\n") for n in range(3)),
+    )
+    assert fixed["a.py"] == [["reportUndefinedVariable"], []]
+    assert others == [{f"b{n}.py": [[], ["reportCallIssue"]]} for n in range(3)]
+
+
+async def test_a_change_behind_our_back_is_no_edit(real: Bench) -> None:
+    real.put("a.py", "def f(a: int) -> None: ...\n")
+    await change(real, "a.py", "", "def f(a: int) -> None: ...\n")
+    await change(real, "b.py", "", "import a\n\na.f(1)\n")
+    real.put("a.py", "def f() -> None: ...\n")
+    assert await change(real, "c.py", "", "x = 1\n") == {"c.py": [[], []]}
+    broken = await change(real, "a.py", "def f() -> None: ...\n", "def g() -> None: ...\n")
+    assert broken["b.py"] == [["reportCallIssue"], ["reportAttributeAccessIssue"]]
+
+
 @pytest.mark.exhaustive
 async def test_clangd_c(real: Bench) -> None:
+    # It shows lines of any file that the code includes.
+    assert await real.servers.of(real.root / "a.c") == []
+    real.decided = True
     before, after = await problems(
         real, "a.c", "int main(void) { return 0; }\n", "int main(void) { return y; }\n", server="clangd"
     )
@@ -120,21 +220,16 @@ async def test_nothing_of_a_hostile_project_runs(real: Bench, tmp_path: Path) ->
     (packages / "__init__.py").write_text("value: int = 1\n")
     real.put(".venv/pyvenv.cfg", "home = /usr/bin\n")
     real.put("pyrightconfig.json", '{"venvPath": ".", "venv": ".venv", "pythonVersion": "3.11"}')
-    real.put(".clangd", f"CompileFlags:\n  Compiler: {real.root}/bin/clangd\n  Add: [-fplugin=./evil.so]\n")
-    real.put("compile_commands.json", '[{"directory": ".", "command": "./bin/clangd a.c", "file": "a.c"}]')
     good, bad = "import theirs\n\nprint(theirs.value)\n", "import theirs\n\nx: str = theirs.value\n"
     before, after = await problems(real, "a.py", good, bad, server="basedpyright")
     # The packages are read, and nothing of them is run.
     assert before == []
     assert places(after) == [(3, "error", "reportAssignmentType")]
     assert len((await problems(real, "a.py", "x = 1\n", "x = y\n", server="ruff"))[1]) == 1
-    await problems(real, "a.c", "int main(void) { return 0; }\n", server="clangd")
+    real.put("a.c", '#include "/etc/passwd"\n')
+    assert await real.servers.of(real.root / "a.c") == []
     assert not canary.exists(), canary.read_text()
-    assert {each.name for each in await real.servers.listed() if each.running} == {
-        "basedpyright",
-        "ruff",
-        "clangd",
-    }
+    assert {each.name for each in await real.servers.listed() if each.running} == {"basedpyright", "ruff"}
     # All of it would have run if the user had allowed it.
     real.decided = True
     with pytest.raises(Unavailable):

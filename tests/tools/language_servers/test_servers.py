@@ -28,7 +28,7 @@ def running(bench: Bench) -> Server:
     return next(iter(bench.servers._servers.values()))  # pyright: ignore[reportPrivateUsage]
 
 
-@pytest.mark.parametrize("kind", ["", "pull", "versions", "wrong"])
+@pytest.mark.parametrize("kind", ["", "pull", "busy", "registers", "versions", "wrong"])
 async def test_problems_of_each_text_of_a_file(bench: Bench, kind: str) -> None:
     bench.tables = fake(kind)
     found = await ask(bench, "a.fake", "𝄞 bad\nodd\nhint\n")
@@ -146,11 +146,11 @@ async def test_symbols_are_found_by_place(bench: Bench) -> None:
 
 
 async def test_a_server_that_would_run_code_of_the_project_waits_for_the_user(bench: Bench) -> None:
-    bench.tables = fake(runs_project_code="scripts")
+    bench.tables = fake(risk="runs scripts")
     path = bench.put("a.fake", "bad\n")
     assert await bench.servers.of(path) == []
     assert await bench.servers.of(path) == []
-    expected = "would run code of the project: scripts. Allow it with /lsp to have edits checked."
+    expected = "runs scripts. Allow it with /lsp to have edits checked."
     assert bench.servers.new_notices() == [f"The language server fake {expected}"]
     bench.decided = False
     assert await bench.servers.of(path) == []

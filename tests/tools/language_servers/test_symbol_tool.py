@@ -37,6 +37,7 @@ def calls(bench: Bench) -> Calls:
 async def test_definition_and_references_by_name_and_line(calls: Calls) -> None:
     found = await calls.run("definition", file="a.fake", line=2, name="one")
     assert (found.outcome, found.content) == ("1 place", "a.fake:1: 𝄞 def one")
+    assert (await calls.run("definition", path="a.fake", line=2, name="one")).content == found.content
     found = await calls.run("references", file="a.fake", line=1, name="one")
     assert (found.outcome, found.content) == ("2 places", "a.fake:1: 𝄞 def one\na.fake:2: use one")
     assert (await calls.plan("references", file="a.fake", line=1, name="one")).effect == "read"
@@ -62,6 +63,7 @@ async def test_a_renaming_is_shown_and_written_whole(calls: Calls) -> None:
         ("", {"line": 1, "name": "one", "new_name": "one"}, "needs a new_name"),
         ("moves", {"line": 1, "name": "one", "new_name": "x"}, "would create, rename or delete files"),
         ("outside", {"line": 1, "name": "one", "new_name": "x"}, "outside the project"),
+        ("", {"line": 2, "name": "one", "new_name": "use"}, "use is used already (a.fake:2)."),
         ("die", {"line": 1, "name": "one", "new_name": "x"}, "did not answer"),
     ],
 )
@@ -86,7 +88,7 @@ async def test_it_is_offered_where_a_server_serves_the_project(bench: Bench, tmp
     assert not bench.servers.serve_project()
     bench.put("sub/a.fake", "")
     assert bench.servers.serve_project()
-    bench.tables = fake(runs_project_code="scripts")
+    bench.tables = fake(risk="runs scripts")
     assert not bench.servers.serve_project()
 
 

@@ -136,3 +136,20 @@ async def test_an_end_that_a_result_reports_is_not_reported_again(
     await bench.run("shell", command="sleep 1000", background=True)
     await bench.run("processes", id="p2", action="stop")
     assert background.take_news() == ("", "")
+
+
+async def test_a_watch_needs_a_pattern_unless_it_ends_one(server: Bench) -> None:
+    with pytest.raises(ToolError, match="p1 is not watched") as raised:
+        await server.plan("processes", id="p1", action="watch")
+    assert raised.value.hint == "Give a pattern: lines that match it are reported."
+    await server.run("processes", id="p1", action="watch", pattern="more")
+    ended = await server.run("processes", id="p1", action="watch")
+    assert ended.outcome == "p1: no longer watched"
+
+
+async def test_they_are_named_with_their_command_while_they_run(
+    server: Bench, background: Background
+) -> None:
+    assert background.running() == ["p1 (`# a server…`)"]
+    await background.stop("p1")
+    assert background.running() == []

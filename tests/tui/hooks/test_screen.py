@@ -1,6 +1,8 @@
 """/hooks: listed with how they went; and what hooks did, in the conversation and in the review."""
 
+import asyncio
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,7 @@ from textual.pilot import Pilot
 from cogency_tui.agent.agent import Agent
 from cogency_tui.config.hooks import HookSettings
 from cogency_tui.config.schema import Settings
+from cogency_tui.tui.conversation.activity_line import LiveLine
 from cogency_tui.tui.conversation.view import Conversation
 from cogency_tui.tui.hooks.screen import HooksScreen
 from cogency_tui.tui.kit.dialogs import Choices
@@ -91,6 +94,30 @@ async def test_what_a_hook_did_is_below_its_call_and_named_in_the_review(project
         await pilot.press("f5")
         await until(pilot, lambda: isinstance(pilot.app.screen, ReviewScreen))
         await until(pilot, lambda: "by hook fmt" in shown(pilot.app.screen.query_one(DiffView)))
+
+
+async def test_what_hooks_add_is_below_the_message_and_the_call(project: Path) -> None:
+    agent = agent_in(
+        project,
+        block(("shell", {"command": "true"})),
+        "Done.",
+        ctx=shell("before_message", "printf 'It is late.\\nBe brief.\\n'"),
+    )
+    async with at_work(agent) as pilot:
+        await send(pilot, "go")
+        await finished(pilot)
+        assert "hook ctx  added 2 lines for the model" in shown(main_of(pilot).query_one(Conversation))
+
+
+async def test_a_hook_that_runs_is_named_as_the_activity(project: Path) -> None:
+    go_on = project.parent / "go-on"
+    os.mkfifo(go_on)
+    agent = agent_in(project, "Done.", slow=shell("before_message", 'cat "$1"', str(go_on)))
+    async with at_work(agent) as pilot:
+        await send(pilot, "go")
+        await until(pilot, lambda: "Running hook slow" in shown(main_of(pilot).query_one(LiveLine)))
+        await asyncio.to_thread(go_on.write_text, "")
+        await finished(pilot)
 
 
 async def test_a_file_that_is_not_trusted_is_not_read_and_leads_to_the_review(project: Path) -> None:

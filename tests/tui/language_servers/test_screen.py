@@ -40,13 +40,13 @@ async def test_a_server_that_runs_code_of_the_project_is_allowed_and_its_finding
 ) -> None:
     # A busy machine may take its time.
     monkeypatch.setattr(diagnostics, "PATIENCE", 60.0)
-    agent = agent_in(project, CALL, "Done.", **fake(runs_project_code="scripts"))
+    agent = agent_in(project, CALL, "Done.", **fake(risk="runs scripts"))
     async with at_work(agent) as pilot:
         await send(pilot, "/lsp")
         await until(pilot, lambda: isinstance(pilot.app.screen, LanguageServersScreen))
         listed, note = pilot.app.screen.query_one("#lsp-list"), pilot.app.screen.query_one(DialogBody)
         await until(pilot, lambda: "? fake" in shown(listed) and "asks first" in shown(listed))
-        assert "Runs code of this project: scripts. It starts only if you allow it." in shown(note)
+        assert "It runs scripts. It starts only if you allow it." in shown(note)
         await pilot.press("a")
         await until(pilot, lambda: "◌ fake" in shown(listed) and "You allow it" in shown(note))
         await pilot.press("escape")

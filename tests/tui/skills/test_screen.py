@@ -11,7 +11,8 @@ from cogency_tui.agent.agent import Agent
 from cogency_tui.config.schema import Settings, config_directory
 from cogency_tui.tui.conversation.view import Conversation
 from cogency_tui.tui.kit.dialogs import Choices
-from cogency_tui.tui.skills.screen import SkillsScreen, SkillTextScreen
+from cogency_tui.tui.kit.text_dialog import TextDialog
+from cogency_tui.tui.skills.screen import SkillsScreen
 from cogency_tui.tui.trust.screen import TrustScreen
 from tests.agent.delegation import block
 from tests.peers.scripted import ScriptedProvider
@@ -60,8 +61,8 @@ async def test_a_skill_is_started_from_the_list_and_stands_in_the_conversation(
         note = screen.query_one("#skills-note")
         await until(pilot, lambda: "In use." in shown(note))
         assert "This grants nothing" in shown(note)
-        await pilot.press("v")
-        await until(pilot, lambda: isinstance(pilot.app.screen, SkillTextScreen))
+        await pilot.press("f2")
+        await until(pilot, lambda: isinstance(pilot.app.screen, TextDialog))
         await until(pilot, lambda: "Open the form." in shown(pilot.app.screen.query_one("#skill-text-body")))
         await pilot.press("escape")
         await until(pilot, lambda: pilot.app.screen is screen)
@@ -72,9 +73,7 @@ async def test_a_skill_is_started_from_the_list_and_stands_in_the_conversation(
         await pilot.press("enter")
         await finished(pilot)
         provider: Any = agent.provider
-        assert "Use the skill pdf.\n\nfill in a.pdf" in str([*provider.seeds, *provider.sent]).replace(
-            "\\n", "\n"
-        )
+        assert "Use the skill pdf. fill in a.pdf" in str([*provider.seeds, *provider.sent])
         conversation = shown(main_of(pilot).query_one(Conversation))
         assert "skill pdf" in conversation
         assert "Open the form" not in conversation
@@ -100,16 +99,45 @@ async def test_one_that_is_not_trusted_leads_to_the_review(project: Path) -> Non
     async with at_work(agent_in(project)) as pilot:
         screen = await skills_screen(pilot)
         assert "enter review trust" in shown(screen.query_one(Choices)).casefold()
-        assert "v view" not in shown(screen.query_one(Choices))
-        await pilot.press("v", "enter")
+        await pilot.press("f2")
+        await until(pilot, lambda: isinstance(pilot.app.screen, TextDialog))
+        text = pilot.app.screen
+        await until(pilot, lambda: "Open the form." in shown(text.query_one("#skill-text-body")))
+        await pilot.press("escape")
+        await until(pilot, lambda: pilot.app.screen is screen)
+        await pilot.press("enter")
         await until(pilot, lambda: isinstance(pilot.app.screen, TrustScreen))
+
+
+async def test_what_is_typed_filters_and_the_title_counts_those_to_review(
+    project: Path, sealed_home: Path
+) -> None:
+    put(sealed_home / ".claude/skills", "pdf", "Fills in forms.")
+    put(sealed_home / ".claude/skills", "notes", "Writes release notes.")
+    put(project / ".claude/skills", "csv")
+    (project / ".claude/skills/again").symlink_to("csv")
+    async with at_work(agent_in(project)) as pilot:
+        screen = await skills_screen(pilot)
+        assert "2 in use, 1 to review" in shown(screen.heading)
+        assert "link to .claude/skills/csv" in shown(screen.rows)
+        await pilot.press(*"rele")
+        await until(pilot, lambda: [row.name for row in screen.rows.rows] == ["notes"])
+        await pilot.press(*"x")
+        await until(pilot, lambda: "No matching skills." in shown(screen.rows))
+        await pilot.press("f2", "escape")
+        await until(pilot, lambda: len(screen.rows.rows) == 4)
+        assert pilot.app.screen is screen
+        # What was typed just before counts.
+        await pilot.press(*"notes", "enter")
+        await until(pilot, lambda: pilot.app.screen is main_of(pilot))
+        assert prompt_of(pilot).text == "/notes "
 
 
 async def test_without_skills_it_says_where_they_go(project: Path) -> None:
     async with at_work(agent_in(project)) as pilot:
         screen = await skills_screen(pilot)
         assert "No skills found" in shown(screen.rows)
-        await pilot.press("v", "enter")
+        await pilot.press("f2", "enter")
         assert pilot.app.screen is screen
         await pilot.press("escape")
         await until(pilot, lambda: pilot.app.screen is main_of(pilot))

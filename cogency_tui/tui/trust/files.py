@@ -1,0 +1,131 @@
+"""The files that a project brings, filtered by what is typed; Enter shows the text of one."""
+
+import asyncio
+from collections.abc import Sequence
+from operator import attrgetter
+from pathlib import Path
+from typing import ClassVar, NamedTuple
+
+from rich.segment import Segment
+from textual.binding import Binding, BindingType
+from textual.widget import Widget
+from textual.widgets import Input
+
+from cogency_tui.agent.project.cogency_folder import FOLDER
+from cogency_tui.agent.project.mcp_server_sources import ABOVE
+from cogency_tui.agent.project.trust import Survey
+from cogency_tui.errors import CogencyError
+from cogency_tui.safe_text import one_line
+from cogency_tui.tui.kit.dialogs import Choice
+from cogency_tui.tui.kit.filter_line import FilterField
+from cogency_tui.tui.kit.lines import Line, cells, fit_path
+from cogency_tui.tui.kit.list_dialog import ListDialog
+from cogency_tui.tui.kit.number_format import plural, size
+from cogency_tui.tui.kit.select_list import LETTERS, SelectList, list_keys
+from cogency_tui.tui.kit.typed_app import app_of
+from cogency_tui.tui.theme_styles import ThemeStyles
+
+
+class ReviewFile(NamedTuple):
+    """A file, by its path from the project; `mark` is how it stands."""
+
+    path: str
+    size: int
+    mark: str = ""
+
+
+def files_of(survey: Survey) -> list[ReviewFile]:
+    """The files that can be read, changed ones first."""
+    found: dict[str, ReviewFile] = {}
+    for part in survey.parts:
+        changed = set(part.changed)
+        for entry in part.entries:
+            if entry.kind:
+                continue
+            path = (
+                entry.name.removeprefix(ABOVE) if entry.name.startswith(ABOVE) else f"{FOLDER}/{entry.name}"
+            )
+            found[path] = ReviewFile(path, entry.size, "changed" if entry.name in changed else "")
+    return sorted(found.values(), key=lambda file: not file.mark)
+
+
+def draw_file(file: ReviewFile, width: int, styles: ThemeStyles, on: str) -> Line:
+    """Draw one line of the list: its path, then its mark and size."""
+    right = f"{file.mark}  {size(file.size):>10}"
+    room = max(4, width - cells(right) - 1)
+    name = fit_path(one_line(file.path), room)
+    return Line(
+        [
+            Segment(name + " " * max(1, room - cells(name) + 1), styles("text", on)),
+            Segment(right, styles("edit" if file.mark else "dim", on)),
+        ]
+    )
+
+
+class TrustFilesScreen(ListDialog[None, ReviewFile]):
+    """Lists `files` of `project`."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "open", "View", id="trust_files.view", tooltip="Show its text"),
+        Binding("escape", "back", "Close", id="trust_files.back", tooltip="Clear the filter, or close"),
+        *list_keys("trust_files", without=LETTERS),
+    ]
+    AUTO_FOCUS = "FilterField"
+    BOX = "-wide"
+
+    def __init__(self, files: Sequence[ReviewFile], project: Path) -> None:
+        rows = SelectList(draw_file, attrgetter("path"), id="trust-files-list")
+        rows.notice = "No matching files."
+        super().__init__("trust-files", "Files to review", rows)
+        self._files = files
+        self._project = project
+        self._field = FilterField(id="trust-files-filter")
+        self._filtered = ""
+
+    def parts(self) -> list[Widget]:
+        return [self._field, self.rows]
+
+    def on_mount(self) -> None:
+        self.rows.show(self._files)
+        self.heading.state(plural(len(self._files), "file"))
+        self.show_selected()
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        event.stop()
+        self.catch_up()
+
+    def catch_up(self) -> None:
+        if self._filtered != self._field.value:
+            self._filtered = self._field.value
+            words = self._filtered.casefold().split()
+            found = [file for file in self._files if all(word in file.path.casefold() for word in words)]
+            self.rows.show(found, self.rows.key)
+            self.show_selected()
+
+    def choices(self) -> list[Choice]:
+        view: list[Choice] = [("enter", "view", "open")] if self.rows.row is not None else []
+        return [*view, ("escape", "clear filter" if self._filtered else "close", "back")]
+
+    async def clicked(self) -> None:
+        await self.action_open()
+
+    def action_back(self) -> None:
+        if self._field.value:
+            self._field.value = ""
+        else:
+            self.dismiss(None)
+
+    async def action_open(self) -> None:
+        from cogency_tui.agent.project.file_review import read_for_review
+        from cogency_tui.tui.kit.text_dialog import TextDialog
+
+        self.catch_up()
+        file = self.rows.row
+        if file is None:
+            return
+        try:
+            text = await asyncio.to_thread(read_for_review, self._project, file.path)
+        except CogencyError as exc:
+            self.notify(exc.advice, severity="error", markup=False)
+        else:
+            app_of(self).push_screen(TextDialog("trust-file", "Project file", file.path, text))
