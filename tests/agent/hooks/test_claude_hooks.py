@@ -247,7 +247,7 @@ async def test_a_hook_after_a_call_may_block_and_add(claude: Claude) -> None:
     async with claude.agent(call("shell", command="true"), "Ok.") as agent:
         result = only_result(await turn(agent))
     note = result["payload"].get("note", "")
-    assert "reports: It is broken.]" in note
+    assert "reports:]\n```\nIt is broken.\n```" in note
     assert "adds:]\n```\nThe log is in x.log.\n```" in note
     assert [run.get("added") for run in runs([result])] == ["The log is in x.log."]
 
