@@ -45,6 +45,12 @@ def make_directory(kind: str, inside: Path | None = None) -> Path:
     return Path(tempfile.mkdtemp(prefix=prefix(kind), dir=inside))
 
 
+def is_in_one(path: Path, kind: str) -> bool:
+    """Return whether `path` is directly in a temporary directory of this kind, of any process."""
+    name = path.parent.name
+    return name.startswith(f"cogency-{kind}-") and _OWNED.fullmatch(name) is not None
+
+
 def is_abandoned(name: str, status: os.stat_result, over: str = "") -> bool:
     """Return whether an entry with this name is ours, and its process is gone, or has the owner `over`."""
     found = _OWNED.fullmatch(name)

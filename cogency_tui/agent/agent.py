@@ -349,6 +349,10 @@ class Agent:
             await self._conversations.settle()
             await self._conversations.start_servers()
 
+    def working_in(self, root: Path) -> "Agent | None":
+        """The agent of the worktree at `root`, if one has worked there since the start."""
+        return self.home._worktrees.get(root)
+
     async def close_worktree(self, root: Path) -> None:
         """Stop what runs in the worktree at `root`."""
         if (agent := self._worktrees.pop(root, None)) is not None:

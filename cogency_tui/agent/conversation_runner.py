@@ -7,6 +7,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
+from pathlib import Path
 from time import time
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,7 @@ from cogency_tui.config.schema import (
     Settings,
     config_directory,
 )
-from cogency_tui.errors import CogencyError, StoreError
+from cogency_tui.errors import CogencyError, StoreError, UsageError
 from cogency_tui.providers.base import Provider
 from cogency_tui.providers.configured_providers import create_provider, host_of, secrets
 
@@ -201,9 +202,28 @@ class Conversations:
         work: "Callable[[Conversation, EventQueue], Awaitable[None]]",
         queue: "EventQueue",
     ) -> None:
+        await self._require_files(conversation.id)
         async with self._agent.recall.working_in(conversation.id, time()):
             await self._take_out_of_trash(conversation)
             await work(conversation, queue)
+
+    async def _require_files(self, id: str) -> None:
+        """Require that the conversation is not of a rerun whose scratch copy is not the project here.
+
+        Raises:
+            StoreError: the store cannot be opened.
+            UsageError: it is; its edits are in no file of the project.
+        """
+        from cogency_tui.temporary_files import is_in_one
+
+        known = await (await self._agent.store()).conversation(id)
+        if known is None or known.project == str(self._agent.project):
+            return
+        if is_in_one(Path(known.project), "rerun"):
+            raise UsageError(
+                "The files of this rerun are gone: its conversation can only be read.",
+                "Send the message in another conversation.",
+            )
 
     async def _take_out_of_trash(self, conversation: "Conversation") -> None:
         """Restore a conversation that is in the trash: what the user sends in it is not to be lost there."""

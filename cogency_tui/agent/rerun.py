@@ -26,10 +26,11 @@ from cogency_tui.agent.agent import Agent
 from cogency_tui.agent.edits.file_history import GUARD, agents_histories, is_agents
 from cogency_tui.agent.edits.undo_preview import difference
 from cogency_tui.agent.recall.recall import Branch, Check, Comparison, count_calls
+from cogency_tui.agent.rerun_marks import mark_closed, mark_open
 from cogency_tui.child_processes import run_helper
-from cogency_tui.config.schema import DialectChoice, EffortChoice
+from cogency_tui.config.schema import DialectChoice, EffortChoice, Permissions
 from cogency_tui.errors import CogencyError, StoreError, UsageError, WorkspaceError
-from cogency_tui.protocol.events import Event, Image, UserEvent, begins_turn
+from cogency_tui.protocol.events import Event, Image, Measure, UserEvent, begins_turn
 from cogency_tui.protocol.transcript import shown_text
 from cogency_tui.safe_text import one_line
 from cogency_tui.store import usage
@@ -41,6 +42,7 @@ from cogency_tui.store.search.index_file import BLOBS
 from cogency_tui.store.store import Store, StoredConversation
 from cogency_tui.store.trash import Trash
 from cogency_tui.temporary_files import make_directory
+from cogency_tui.tools.registry import own_tool
 from cogency_tui.tools.worker_threads import in_thread
 from cogency_tui.workspace.gitignore_walk import WorkspaceTree
 from cogency_tui.workspace.paths import Workspace
@@ -69,7 +71,8 @@ _GIT = (
 @dataclass(frozen=True, slots=True)
 class RerunChoice:
     """How the turn is run again: None leaves the model, effort and dialect as they are configured, and as the
-    conversation has them. `max_cost` in USD; `check` is a command that is run in the files of both."""
+    conversation has them. `max_cost` in USD; `check` is a command that is run in the files of both. Without
+    `permissions`, all runs where there is a sandbox, else edits, which reach the copy alone."""
 
     provider: str | None = None
     model: str | None = None
@@ -77,6 +80,7 @@ class RerunChoice:
     dialect: DialectChoice | None = None
     max_cost: float | None = None
     check: str = ""
+    permissions: Permissions | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,6 +278,7 @@ class Rerun:
         self.agent = agent
         self.id = id
         self.copy = copy
+        self.is_discarded = False
         self._original = original
 
     async def stream(self, *, chunks: bool = False) -> AsyncGenerator[Event]:
@@ -331,6 +336,8 @@ class Rerun:
         since: float | None = None,
     ) -> Branch:
         begun = self.turn.since if since is None else since
+        rows = await store.database.read(lambda connection: usage.measures(connection, conversation.id))
+        steps = [(moment, step) for moment, step in rows if begun <= moment < until]
         used = await store.database.read(
             lambda connection: usage.between(connection, conversation.id, begun, until)
         )
@@ -346,7 +353,7 @@ class Rerun:
             tuple((each.change.path, each.change.kind) for each in histories),
             used.tokens,
             used.dollars,
-            used.seconds,
+            seconds_at_work(steps, events),
             calls,
             failed,
             tuple(diffs),
@@ -422,25 +429,40 @@ async def prepare(
             await in_thread(copy.copied_to, directory / "start")
         agent = _agent_for(original, copy.root, choice, provider)
         agent.ask = ask
-        original.closes_too(partial(_close, agent, directory))
         await agent.open(patient=True)
-        if await agent.probe_sandbox():
-            agent.permissions = "auto"
+        agent.permissions = await _permissions_of(agent, choice)
         id = await _fork(store, turn, agent)
+        rerun = Rerun(original, turn, choice, agent, id, copy)
+        original.closes_too(partial(discard, original, rerun))
+        await in_thread(mark_open, original.data, id)
     except BaseException:
         if agent is None:
             await in_thread(shutil.rmtree, directory, ignore_errors=True)
         else:
             await asyncio.shield(_close(agent, directory))
         raise
-    return Rerun(original, turn, choice, agent, id, copy)
+    return rerun
 
 
 async def discard(original: Agent, rerun: Rerun) -> None:
-    """Stop what runs, remove the copy, and move its conversation to the trash."""
+    """Stop what runs, remove the copy, and move its conversation to the trash, once."""
+    if rerun.is_discarded:
+        return
+    rerun.is_discarded = True
     await _close(rerun.agent, rerun.copy.root.parent)
     with suppress(CogencyError):
         await Trash((await original.store()).database).move(rerun.id)
+        await in_thread(mark_closed, original.data, rerun.id)
+
+
+async def _permissions_of(agent: Agent, choice: RerunChoice) -> Permissions:
+    """What runs without a question: what is chosen, or all in a sandbox, or edits, since they reach the copy
+    alone."""
+    if choice.permissions is not None:
+        return choice.permissions
+    if await agent.probe_sandbox():
+        return "auto"
+    return "edits" if agent.permissions == "ask" else agent.permissions
 
 
 async def _close(agent: Agent, directory: Path) -> None:
@@ -505,6 +527,24 @@ async def _model_of(store: Store, conversation: StoredConversation, since: float
         if since <= moment < until and "mode" in step and "provider" in step and "model" in step
     ]
     return ", ".join(dict.fromkeys(found)) or f"{conversation.provider}/{conversation.model}"
+
+
+def seconds_at_work(steps: Iterable[tuple[float, Measure]], events: Iterable[Event]) -> float:
+    """The seconds of these requests, each given with the moment of its end, without the time in which the
+    user was asked: that of the model and of the tools that have ended in them. Pure."""
+    ran = [
+        (event["timestamp"], event["duration"])
+        for event in events
+        if event["type"] == "result" and not event.get("partial") and own_tool(event["tool"]) != "ask"
+    ]
+    total = 0.0
+    for moment, step in steps:
+        seconds = step.get("duration", 0.0)
+        if "ttft" in step:
+            tools = sum(took for ended, took in ran if moment - seconds <= ended <= moment)
+            seconds = min(seconds, step["ttft"] + step.get("writing", 0.0) + tools)
+        total += seconds
+    return total
 
 
 async def run_check(agent: Agent, command: str, root: Path) -> Check:

@@ -11,9 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cogency_tui.errors import UsageError
+from cogency_tui.errors import UsageError, WorkspaceError
 from cogency_tui.safe_text import one_line
+from cogency_tui.temporary_files import is_in_one
 from cogency_tui.tools.worker_threads import completed, in_thread
+from cogency_tui.workspace.git.branch import branch_of
 from cogency_tui.workspace.git.worktrees import BRANCHES, Unmerged, WorkingTree, named
 
 if TYPE_CHECKING:
@@ -32,6 +34,15 @@ class Made:
     branch: str
     head: str
     left: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """A worktree as it is: made from the branch `origin`, with what it alone has."""
+
+    name: str
+    origin: str
+    lost: Unmerged
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +68,19 @@ class Worktrees:
             return []
         return sorted(path.name for path in directory.iterdir() if (path / ".git").is_file())
 
+    def find(self, name: str) -> Path | None:
+        """The worktree of this name. Blocks."""
+        return self._agent.worktrees_directory / name if name in self.names() else None
+
+    async def state(self, root: Path) -> State:
+        """Read how a worktree is.
+
+        Raises:
+            WorkspaceError: git has no answer.
+        """
+        origin = await in_thread(lambda: WorkingTree(root).origin)
+        return State(root.name, origin, await self.unmerged(root))
+
     async def make(self, name: str) -> Made:
         """Make a worktree, by default of the first free name.
 
@@ -67,6 +91,8 @@ class Worktrees:
         return await completed(in_thread(self._make, name))
 
     def _make(self, name: str) -> Made:
+        if is_in_one(self._main.directory, "rerun"):
+            raise UsageError("A rerun works in a scratch copy, which can have no worktree.")
         if problem := self._main.problem:
             advice = "A worktree needs the top directory of a repository with a commit."
             raise UsageError(problem, "" if self._main.has_filters else advice)
@@ -79,6 +105,8 @@ class Worktrees:
         if root.exists() or self._main.has_branch(branch):
             raise UsageError(f"There is a worktree {name} already.", "Choose another name.")
         self._main.add(root, branch)
+        if origin := branch_of(self._main.directory):
+            WorkingTree(root).note_origin(origin)
         return Made(root, branch, self._main.head, self._main.changed())
 
     def _free_name(self) -> str:
@@ -114,27 +142,39 @@ class Worktrees:
         main, tree, branch = self._main, WorkingTree(root), _branch(root)
         if problem := tree.problem:
             raise UsageError(problem, "Merge the branch yourself.")
+        _require_settled(tree, root.name)
+        if (origin := tree.origin) and origin != main.head:
+            raise UsageError(
+                f"Nothing was merged: worktree {root.name} was made from {origin}, "
+                f"but {main.head} is checked out in {main.directory.name}.",
+                f"Check out {origin} first, or run `git merge {branch}` yourself.",
+            )
+        message = one_line(title)[:_LONGEST_MESSAGE] or f"Work in {root.name}"
         is_dirty = bool(tree.changed())
-        if is_dirty:
-            tree.commit(one_line(title)[:_LONGEST_MESSAGE] or f"Work in {root.name}")
-        files = main.changed_by(branch)
-        committed = f" Its files are committed in {branch}." if is_dirty else ""
+        commit = tree.trial(message) if is_dirty else branch
+        files = main.changed_by(commit)
         if not files:
             raise UsageError(f"Nothing to merge: {branch} has no change that {main.head} lacks.")
-        if conflicts := main.conflicts(branch):
+        if conflicts := main.conflicts(commit):
             raise UsageError(
                 f"Nothing was merged: {named(conflicts)} conflict{'s' * (len(conflicts) == 1)} with "
-                f"{main.head}.{committed}",
+                f"{main.head}.",
                 f"Have the agent merge {main.head} into {branch} first.",
             )
         if blocking := sorted(set(files) & set(main.changed())):
             is_one = len(blocking) == 1
             raise UsageError(
                 f"Nothing was merged: {named(blocking)} {'has' if is_one else 'have'} uncommitted changes in "
-                f"{main.directory.name}.{committed}",
+                f"{main.directory.name}.",
                 f"Commit or stash {'it' if is_one else 'them'} first.",
             )
-        main.merge(branch)
+        if is_dirty:
+            tree.commit(message)
+        try:
+            main.merge(branch)
+        except WorkspaceError as exc:
+            committed = f" Its files are committed in {branch}." if is_dirty else ""
+            raise WorkspaceError(f"{exc}{committed}", exc.hint) from exc
         return Merged(main.head, len(files), is_dirty)
 
     async def remove(self, root: Path) -> None:
@@ -145,6 +185,33 @@ class Worktrees:
         """
         await self._agent.close_worktree(root)
         await completed(in_thread(self._main.remove, root, _branch(root)))
+
+
+def _require_settled(tree: WorkingTree, name: str) -> None:
+    """Require that nothing in a worktree is in the middle of a merge, or has its markers.
+
+    Raises:
+        UsageError: something is, or has.
+    """
+    what = tree.under_way
+    if conflicted := tree.conflicted():
+        during = f" of a {what}" if what else ""
+        raise UsageError(
+            f"Nothing was merged: {named(conflicted)} in worktree {name} "
+            f"{'has' if len(conflicted) == 1 else 'have'} unresolved conflicts{during}.",
+            "Have the agent resolve and commit them first.",
+        )
+    if what:
+        raise UsageError(
+            f"Nothing was merged: a {what} is in progress in worktree {name}.",
+            "Have the agent finish or abort it first.",
+        )
+    if marked := tree.marked():
+        raise UsageError(
+            f"Nothing was merged: {named(marked)} in worktree {name} "
+            f"{'has' if len(marked) == 1 else 'have'} conflict markers.",
+            "Have the agent resolve them first.",
+        )
 
 
 def _branch(root: Path) -> str:

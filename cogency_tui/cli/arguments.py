@@ -235,6 +235,11 @@ def _add_rerun_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--max-cost", type=_amount, metavar="USD", help="spending limit for the turn, in dollars"
     )
+    parser.add_argument(
+        "--permissions",
+        choices=PERMISSIONS,
+        help="what runs without asking; default: auto in a sandbox, else at least edits",
+    )
 
 
 def _add_recall_options(parser: argparse.ArgumentParser) -> None:

@@ -118,7 +118,13 @@ def _rerun(options: argparse.Namespace) -> int:
     from cogency_tui.cli.rerun import run_again
 
     choice = RerunChoice(
-        options.provider, options.model, options.effort, options.dialect, options.max_cost, options.check
+        options.provider,
+        options.model,
+        options.effort,
+        options.dialect,
+        options.max_cost,
+        options.check,
+        options.permissions,
     )
     return asyncio.run(run_again(options.id, options.turn, choice, as_json=options.json))
 

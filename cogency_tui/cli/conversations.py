@@ -17,6 +17,7 @@ from cogency_tui.protocol.transcript import call_record, shown_text
 from cogency_tui.safe_text import one_line
 from cogency_tui.store.store import Store, StoredConversation
 from cogency_tui.store.trash import Trash
+from cogency_tui.tui.kit.number_format import plural
 
 Form = Literal["md", "html", "jsonl"]
 Change = Literal["rename", "fork", "trash", "restore"]
@@ -136,7 +137,8 @@ async def compare_conversations(
     if as_json:
         print_json(asdict(found))
         return 0
-    print_text(f"{found.shared} shared events")
+    if found.shared:
+        print_text(plural(found.shared, "shared event"))
     for side in (found.left, found.right):
         print_text(f"\n{_line(side.conversation)}\n  {side.tokens:,} tokens, ${side.cost:.2f}")
         for path, kind in side.files:

@@ -12,8 +12,9 @@ from cogency_tui.agent.edits.startup_recovery import settle_left
 from cogency_tui.agent.recall.recall import Branch, Comparison
 from cogency_tui.agent.rerun import RerunChoice, rerunning
 from cogency_tui.cli.run import DONE, FAILED, ask_at_terminal, print_event, status_after
-from cogency_tui.cli.standard_streams import print_json, print_text, talk
+from cogency_tui.cli.standard_streams import describe_args, print_json, print_text, talk
 from cogency_tui.config.schema import data_path
+from cogency_tui.protocol.transcript import as_tool_call, call_record
 from cogency_tui.safe_text import one_line
 from cogency_tui.signal_delivery import on_signal
 from cogency_tui.store.store import Store, StoredConversation
@@ -40,11 +41,20 @@ async def run_again(prefix: str, turn: int | None, choice: RerunChoice, *, as_js
         for remark in (f"Running in a copy of the project: {again.copy.root}", *again.copy.remarks):
             talk(remark)
         status: int | None = None
+        calls: dict[str, str] = {}
+        refused: list[str] = []
         async for event in again.stream():
             if event["type"] != "respond":
                 print_event(event)
             status = status_after(event, status)
+            if event["type"] == "call":
+                call = as_tool_call(call_record(event))
+                calls[event["id"]] = f"{call['name']} {describe_args(call['args'])}".strip()
+            elif event["type"] == "result" and "refused" in event["payload"]:
+                refused.append(calls.get(event["id"], event["tool"]))
         found = await again.compare()
+    if refused:
+        talk(f"Refused: {'; '.join(refused)}. --permissions auto allows more.")
     if as_json:
         print_json(asdict(found))
     else:

@@ -90,7 +90,7 @@ COMMANDS = (
         "worktree",
         "Work in a git worktree: begin, merge or remove one",
         "worktree",
-        takes="[NAME|merge|remove]",
+        takes="[NAME|merge|remove [NAME]]",
         group="Project",
     ),
     SlashCommand("skills", "Skills: which are in use, and why others are not", "skills", group="Project"),

@@ -1,6 +1,7 @@
 """A turn that is run again in a scratch copy of the files as they were then."""
 
 import json
+import os
 import tempfile
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -8,17 +9,21 @@ from pathlib import Path
 import pytest
 
 from cogency_tui.agent.agent import Agent
+from cogency_tui.agent.edits.startup_recovery import settle_left
 from cogency_tui.agent.rerun import (
     RerunChoice,
     ScratchCopy,
     prepare,
     read_turn,
     rerunning,
+    seconds_at_work,
     states_after,
     states_before,
 )
-from cogency_tui.config.schema import Settings
+from cogency_tui.agent.rerun_marks import any_left_open
+from cogency_tui.config.schema import Permissions, Settings
 from cogency_tui.errors import ConfigError, UsageError
+from cogency_tui.protocol.events import Event, Measure, ResultPayload
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.edit_records import ABSENT, Edit, Version
 from cogency_tui.store.trash import Trash
@@ -121,6 +126,55 @@ async def test_what_is_left_of_a_run_is_removed_with_the_program(
         again = await prepare(other, id, 2, RerunChoice(), provider=ScriptedProvider("Never sent."))
         assert again.copy.root.exists()
     assert not again.copy.root.parent.exists()
+    async with agent_in(project) as later:
+        trashed = await Trash((await later.store()).database).listed(limit=5)
+    assert [each.id for each in trashed] == [again.id]
+
+
+async def test_a_rerun_of_a_killed_program_is_in_the_trash_at_the_next_start(
+    worked: tuple[Agent, str], project: Path
+) -> None:
+    agent, id = worked
+    again = await prepare(agent, id, 2, RerunChoice(), provider=ScriptedProvider("Never sent."))
+    (mark,) = (agent.data / "reruns").iterdir()
+    assert not any_left_open(agent.data)
+    # This process began at another time than the one that is named.
+    mark.rename(mark.with_name(f"{os.getpid()}-{'0' * 12}.{again.id}"))
+    assert any_left_open(agent.data)
+    await settle_left(agent.data)
+    assert not any_left_open(agent.data)
+    trash = Trash((await agent.store()).database)
+    assert [each.id for each in await trash.listed(limit=5)] == [again.id]
+
+
+@pytest.mark.parametrize(
+    ("configured", "chosen", "expected"),
+    [("ask", None, "edits"), ("plan", None, "plan"), ("edits", "ask", "ask"), ("ask", "auto", "auto")],
+)
+async def test_edits_of_the_copy_need_no_question(
+    worked: tuple[Agent, str], configured: Permissions, chosen: Permissions | None, expected: str
+) -> None:
+    agent, id = worked
+    agent.permissions = configured
+    choice = RerunChoice(permissions=chosen)
+    async with rerunning(agent, id, 2, choice, provider=ScriptedProvider("Never sent.")) as again:
+        assert again.agent.permissions == expected
+
+
+def test_the_time_is_without_that_of_the_users_answers() -> None:
+    payload: ResultPayload = {"outcome": "done", "content": "", "error": False, "state": "done"}
+    result: Event = {
+        "type": "result",
+        "timestamp": 100.0,
+        "id": "a",
+        "tool": "shell",
+        "duration": 2.0,
+        "payload": payload,
+    }
+    asked: Measure = {"duration": 90.0, "ttft": 1.0, "writing": 3.0}
+    plain: Measure = {"duration": 4.0}
+    assert seconds_at_work([(100.0, asked), (104.0, plain)], [result]) == 10.0
+    assert seconds_at_work([(100.0, asked)], []) == 4.0
 
 
 async def test_a_turn_that_is_stopped_is_compared_as_far_as_it_has_come(worked: tuple[Agent, str]) -> None:

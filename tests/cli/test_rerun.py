@@ -29,6 +29,18 @@ def test_a_turn_is_run_again_and_compared(run: Run, project: Path) -> None:
     assert json.loads(run("conversations", "list", "--json").stdout)["id"] == id
 
 
+def test_edits_run_in_the_copy_and_refused_calls_are_named(run: Run, project: Path) -> None:
+    id = begin(run)
+    settings = {"COGENCY_PERMISSIONS": "ask", "COGENCY_SANDBOX": "off"}
+    again = run("conversations", "rerun", id, "--json", **settings)
+    assert json.loads(again.stdout)["right"]["files"] == [["greet.py", "changed"]]
+    assert "Refused" not in again.stderr
+    refused = run("conversations", "rerun", id, "--json", "--permissions", "ask", **settings)
+    assert json.loads(refused.stdout)["right"]["files"] == []
+    assert "Refused: edit " in refused.stderr
+    assert (project / "greet.py").read_text() == 'print("goodbye")\n'
+
+
 def test_the_comparison_as_json_has_both_sides(run: Run) -> None:
     id = begin(run)
     found = json.loads(

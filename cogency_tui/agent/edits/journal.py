@@ -70,7 +70,7 @@ from cogency_tui.store.edits import Also, Edits
 from cogency_tui.store.intents import Intents, dropping
 from cogency_tui.store.prompts_and_drafts import mentioned_digests
 from cogency_tui.store.store import Store
-from cogency_tui.temporary_files import sweep
+from cogency_tui.temporary_files import is_in_one, sweep
 from cogency_tui.tools.file_writes import Change
 from cogency_tui.tools.journal_protocol import ALL, ByOthers, Consent
 from cogency_tui.tools.seen_files import Seen
@@ -114,6 +114,18 @@ class Journal:
     def root(self) -> str:
         """The project directory, in the form that the store uses."""
         return str(self.workspace.root)
+
+    async def in_history(self, conversation: str) -> list[Edit]:
+        """The edits of a conversation, with those from before its fork.
+
+        Those in the scratch copy of a rerun are in no file of another project, and left out there."""
+        found = await (await self.edits()).in_history(conversation)
+        here = self.root
+        return [
+            edit
+            for edit in found
+            if edit.origin.project == here or not is_in_one(Path(edit.origin.project), "rerun")
+        ]
 
     async def edits(self) -> Edits:
         """The recorded edits.

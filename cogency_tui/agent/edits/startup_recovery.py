@@ -6,6 +6,7 @@ Modules are imported on first use: most starts find nothing to settle.
 from contextlib import suppress
 from pathlib import Path
 
+from cogency_tui.agent.rerun_marks import any_left_open, trash_left
 from cogency_tui.errors import CogencyError
 
 SHADOWS = "shadows"
@@ -14,9 +15,12 @@ SHADOWS = "shadows"
 
 async def settle_left(data: Path) -> None:
     """Settle, in every project, the changes of killed processes' commands, and put back their changes of
-    protected files; the store in `data` holds the notices until it is opened next.
+    protected files; the store in `data` holds the notices until it is opened next. Their reruns go to the
+    trash.
     """
-    if not any_left(data):
+    if any_left_open(data):
+        await trash_left(data)
+    if not _any_commands_left(data):
         return
     from cogency_tui.agent.edits.journal import Journal
     from cogency_tui.store.intents import Intents
@@ -37,7 +41,11 @@ async def settle_left(data: Path) -> None:
 
 
 def any_left(data: Path) -> bool:
-    """Return whether a process that ran commands ended before they were settled."""
+    """Return whether a process ended before its commands were settled, or its reruns closed."""
+    return any_left_open(data) or _any_commands_left(data)
+
+
+def _any_commands_left(data: Path) -> bool:
     try:
         names = [path.name for path in (data / SHADOWS).iterdir()]
     except OSError:

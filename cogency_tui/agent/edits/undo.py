@@ -295,7 +295,7 @@ class Undo:
         return conversation is not None and conversation.imported
 
     async def _edits(self) -> list[Edit]:
-        return await (await self._journal.edits()).in_history(self._conversation)
+        return await self._journal.in_history(self._conversation)
 
     async def _with_deviations(self, plan: Plan, goals: Sequence[Goal]) -> Plan:
         return await self._journal.reading(

@@ -168,7 +168,7 @@ class ReviewSource:
     async def snapshot(self) -> ReviewSnapshot:
         """The current state."""
         edits, reviews = await self.journal.edits(), await self.reviews()
-        found = await edits.in_history(self.conversation)
+        found = await self.journal.in_history(self.conversation)
         everywhere = await reviews.of_family(self.conversation)
         actions = [action for action in everywhere if action.conversation == self.conversation]
         delivered, _ = await reviews.last_delivered(self.conversation)

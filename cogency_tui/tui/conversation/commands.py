@@ -377,6 +377,8 @@ class ConversationCommands(FeatureCommands):
             if gone:
                 project = self._bridge.agent.project.name
                 self.warn(f"Worktree {gone} of this conversation is gone. It continues in {project}.")
+            if await self._is_of_gone_rerun(conversation_id):
+                self.warn("The files of this rerun are gone: its conversation can only be read.")
             if then is not None:
                 then(self._screen)
             if prompt:
@@ -398,6 +400,17 @@ class ConversationCommands(FeatureCommands):
             return agent
         place = root if root.is_dir() else agent.home.project
         return agent if place == agent.project else agent.beside_in(place)
+
+    async def _is_of_gone_rerun(self, conversation_id: str) -> bool:
+        """Return whether a conversation is of a rerun, and its scratch copy is not the project here."""
+        from cogency_tui.temporary_files import is_in_one
+
+        agent = self._bridge.agent
+        with suppress(CogencyError):
+            stored = await (await agent.store()).conversation(conversation_id)
+            if stored is not None and stored.project != str(agent.project):
+                return is_in_one(Path(stored.project), "rerun")
+        return False
 
     async def _missing_worktree(self, conversation_id: str) -> str:
         """The name of the worktree that a conversation was in; empty if it is there, or it was in none."""

@@ -364,17 +364,31 @@ class ScratchScreens:
         conversation_id: str,
         message: Written,
         rested: Callable[[Screen[Any]], object],
+        shown: Callable[[Screen[Any]], object],
         ended: Callable[[], Awaitable[None]],
     ) -> None:
-        """Open a conversation, and send a message in it. `rested` is called with its screen each time that a
-        turn has ended, and `ended` is awaited when it is closed."""
+        """Open the conversation of a rerun, and send a message in it. `rested` is called with its screen each
+        time that a turn has ended, `shown` for `show_result`, and `ended` is awaited when it is closed."""
 
         def send(_screen: Screen[Any]) -> None:
             opened.send(message)
 
         opened = open_conversations_of(self._screen).open_of(agent, conversation_id, send)
         opened.rested = partial(rested, opened)
+        opened.show_result = partial(shown, opened)
         opened.ended = ended
+
+    def show_result(self) -> bool:
+        """Show what came of a rerun, if `screen` is of one; return whether it is."""
+        if self._screen.show_result is None:
+            return False
+        self._screen.show_result()
+        return True
+
+    def is_free(self, conversation_id: str) -> bool:
+        """Return whether the user sees this conversation, with nothing above it, and has typed nothing."""
+        found = open_conversations_of(self._screen).find(conversation_id)
+        return found is not None and found.is_free
 
     def close(self, conversation_id: str) -> None:
         """Close a conversation."""

@@ -116,6 +116,8 @@ class MainScreen(PartialScreen[None]):
         """If set, it is called each time that a turn has ended."""
         self.ended: Callable[[], Awaitable[None]] | None = None
         """If set, it is awaited when the screen is closed."""
+        self.show_result: Callable[[], object] | None = None
+        """If set, this is the conversation of a rerun, and it shows what came of that."""
         self.agent = agent
         self.bridge = Bridge(agent, self, lambda: self._display.transcript.turns)
         self._first = (prompt, conversation_id)
@@ -458,8 +460,15 @@ class MainScreen(PartialScreen[None]):
             total=self._display.transcript.total if self._open else {},
             at=self._last_event,
             unsaved=unsaved,
+            background=self._features.background.running if self._open else (),
             worktree=self.agent.worktree,
+            is_rerun=self.show_result is not None,
         )
+
+    @property
+    def is_free(self) -> bool:
+        """True if the user sees this conversation, with nothing above it, and has typed nothing."""
+        return self._open and self.is_active and not self.query_one(Prompt).text
 
     @property
     def _condition(self) -> "Condition":

@@ -135,12 +135,12 @@ def replies_to(inquiry: Inquiry, selections: Sequence[Selection], at: int, *, en
     question = inquiry.questions[at]
     several, last = question.several, len(question.choices) + 1
     replies = [Reply(f"1–{last}", "Toggle" if several else "Choose", "")]
-    is_ready = all(each.is_made for each in selections)
+    is_last = all(each.is_made for place, each in enumerate(selections) if place != at)
     if several and entered:
         replies[0] = Reply("space", f"or 1–{last} Toggle", "mark")
-    if entered and selections[at].is_made and (several or len(selections) > 1):
-        label = "Send" if is_ready else "Next question"
-        replies.append(Reply("enter", label, "choose", ("Next",) if not is_ready else ()))
+    if entered and (several or (selections[at].is_made and len(selections) > 1)):
+        label = "Send" if is_last else "Next question"
+        replies.append(Reply("enter", label, "choose", ("Next",) if not is_last else ()))
     elif len(selections) > 1:
         replies.append(Reply("tab", "Next question", "select(1)", ("Next",)))
     return [*replies, SKIP, _SKIP_SAYING, STOP]

@@ -21,6 +21,7 @@ from cogency_tui.tui.kit.dialogs import (
 )
 from cogency_tui.tui.kit.lines import BLANK, Line, fit_path, width_of, wrap
 from cogency_tui.tui.kit.number_format import dollars, duration, plural, tokens
+from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.recall.rename_export_dialogs import RECALL_STYLES
 from cogency_tui.tui.recall.row_lines import UNTITLED
 from cogency_tui.tui.theme_styles import ThemeStyles
@@ -68,14 +69,19 @@ class ComparisonScreen(ReadingScreen[bool]):
         )
 
     def on_mount(self) -> None:
-        self.query_one(DialogTitle).state(plural(self._comparison.shared, "shared event"))
+        if shared := self._comparison.shared:
+            self.query_one(DialogTitle).state(plural(shared, "shared event"))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         del parameters
         return action != "discard" or self._names is not None
 
     def action_discard(self) -> None:
-        self.dismiss(True)
+        """Discard the run, if the user says so."""
+        from cogency_tui.tui.kit.dialogs import Confirmation
+
+        question = "Discard the run? Its copy is removed, and its conversation goes to the trash."
+        app_of(self).push_screen(Confirmation(question), lambda yes: self.dismiss(True) if yes else None)
 
     def _draw(self, width: int, styles: ThemeStyles) -> list[Line]:
         return draw_comparison(self._comparison, width, styles, self._names)
@@ -122,7 +128,10 @@ def _side(branch: Branch, other: Branch, width: int, styles: ThemeStyles, name: 
     head = [Segment(name or title, styles("text", attributes="bold"))]
     head += [Segment(f"  {one_line(branch.model)}", styles("dim"))] if name else []
     cost = f" · {dollars(branch.cost)}" if branch.cost else ""
-    took = _difference(f"{tokens(branch.tokens)} tokens{cost}", branch.tokens, other.tokens, styles)
+    used = tokens(branch.tokens)
+    took = _difference(
+        f"{used} tokens{cost}", branch.tokens, other.tokens, styles, same=used == tokens(other.tokens)
+    )
     top = wrap(head, width) + wrap(took, width)
     if not name:
         return [
@@ -131,7 +140,9 @@ def _side(branch: Branch, other: Branch, width: int, styles: ThemeStyles, name: 
             _texts("Answers", branch.answers, width, styles),
             [_heading("Files", styles), *(_files(branch, width, styles) or [_none(styles)])],
         ]
-    top += wrap(_difference(duration(branch.seconds), branch.seconds, other.seconds, styles), width)
+    time = duration(branch.seconds)
+    is_same = time == duration(other.seconds)
+    top += wrap(_difference(time, branch.seconds, other.seconds, styles, same=is_same), width)
     top += wrap([Segment(_describe_calls(branch), styles("text"))], width)
     return [
         top + _check(branch.check, width, styles),
@@ -141,9 +152,10 @@ def _side(branch: Branch, other: Branch, width: int, styles: ThemeStyles, name: 
     ]
 
 
-def _difference(text: str, amount: float, other: float, styles: ThemeStyles) -> list[Segment]:
-    """An amount, with a mark if it is more or less than that of the other side."""
-    mark = " ▲ more" if amount > other else " ▼ less" if amount < other else ""
+def _difference(text: str, amount: float, other: float, styles: ThemeStyles, *, same: bool) -> list[Segment]:
+    """An amount, with a mark if it is more or less than that of the other side. Those that read the `same`
+    have none."""
+    mark = "" if same else " ▲ more" if amount > other else " ▼ less" if amount < other else ""
     return [
         Segment(text, styles("text")),
         Segment(mark, styles("edit" if amount > other else "good")),

@@ -15,6 +15,7 @@ from cogency_tui.tui.kit.typed_app import app_of
 
 if TYPE_CHECKING:
     from cogency_tui.agent.agent import Agent
+    from cogency_tui.agent.recall.recall import Comparison
     from cogency_tui.agent.rerun import Rerun, RerunChoice
 
 
@@ -27,14 +28,30 @@ class Scratch(Protocol):
         conversation_id: str,
         message: Written,
         rested: Callable[[Screen[Any]], object],
+        shown: Callable[[Screen[Any]], object],
         ended: Callable[[], Awaitable[None]],
     ) -> None:
-        """Open a conversation, and send a message in it."""
+        """Open the conversation of a rerun, and send a message in it."""
+        ...
+
+    def show_result(self) -> bool:
+        """Show what came of a rerun, if this conversation is of one; return whether it is."""
+        ...
+
+    def is_free(self, conversation_id: str) -> bool:
+        """Return whether the user sees this conversation, with nothing above it, and has typed nothing."""
         ...
 
     def close(self, conversation_id: str) -> None:
         """Close a conversation."""
         ...
+
+
+class Finished:
+    """The comparison of a rerun, once its turn has ended."""
+
+    def __init__(self) -> None:
+        self.comparison: Comparison | None = None
 
 
 class RerunCommands(FeatureCommands):
@@ -48,7 +65,9 @@ class RerunCommands(FeatureCommands):
         return {"rerun": self.run}
 
     async def run(self, argument: str = "") -> None:
-        """Run the turn with the number `argument` again, or the last one."""
+        """Run the turn with the number `argument` again, or the last one; in a rerun show the comparison."""
+        if self._scratch.show_result():
+            return
         if (id := self.begun()) is None:
             return
         conversation = await (await self._bridge.agent.store()).conversation(id)
@@ -81,27 +100,41 @@ class RerunCommands(FeatureCommands):
             return
         for remark in rerun.copy.remarks:
             app_of(self._screen).notify(remark, markup=False)
+        finished = Finished()
         self._scratch.run(
             rerun.agent,
             rerun.id,
             with_images(rerun.turn.prompt, rerun.turn.images),
-            partial(self._compare, rerun),
+            partial(self._compare, rerun, finished),
+            partial(self._show, rerun, finished),
             partial(discard, agent, rerun),
         )
 
-    def _compare(self, rerun: "Rerun", screen: Screen[Any]) -> None:
-        """Compare the turns, and show that over the screen of the one that was run again."""
+    def _compare(self, rerun: "Rerun", finished: Finished, screen: Screen[Any]) -> None:
+        """Compare the turns, and show that if the user is not at something else."""
         if rerun.choice.check:
             screen.notify(f"Running the check in both: {rerun.choice.check}", markup=False)
-        screen.run_worker(partial(self._show, rerun, screen), group="rerun-compare", exclusive=True)
+        finished.comparison = None
+        work = partial(self._finish, rerun, finished, screen)
+        screen.run_worker(work, group="rerun-compare", exclusive=True)
 
-    async def _show(self, rerun: "Rerun", screen: Screen[Any]) -> None:
-        from cogency_tui.tui.recall.branch_comparison import ComparisonScreen
-
+    async def _finish(self, rerun: "Rerun", finished: Finished, screen: Screen[Any]) -> None:
         try:
-            found = await rerun.compare()
+            finished.comparison = await rerun.compare()
         except CogencyError as exc:
             screen.notify(exc.advice, severity="error", markup=False)
+            return
+        if self._scratch.is_free(rerun.id):
+            self._show(rerun, finished, screen)
+        else:
+            screen.notify("Rerun finished: /rerun shows the comparison.", markup=False)
+
+    def _show(self, rerun: "Rerun", finished: Finished, screen: Screen[Any]) -> None:
+        """Show the comparison over the screen of the turn that was run again."""
+        from cogency_tui.tui.recall.branch_comparison import ComparisonScreen
+
+        if finished.comparison is None:
+            screen.notify("The rerun is not finished.", severity="warning", markup=False)
             return
 
         def closed(discarded: bool | None) -> None:
@@ -109,4 +142,5 @@ class RerunCommands(FeatureCommands):
                 self._scratch.close(rerun.id)
 
         title = f"Turn {rerun.turn.number} again"
-        app_of(screen).push_screen(ComparisonScreen(found, title, ("original", "again")), closed)
+        dialog = ComparisonScreen(finished.comparison, title, ("original", "again"))
+        app_of(screen).push_screen(dialog, closed)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from textual.screen import Screen
 
 from cogency_tui.errors import CogencyError
+from cogency_tui.safe_text import one_line
+from cogency_tui.tools.worker_threads import in_thread
 from cogency_tui.tui.bridge import Bridge
 from cogency_tui.tui.commands_base import FeatureCommands, Handler
 from cogency_tui.tui.kit.number_format import plural
@@ -15,7 +17,7 @@ from cogency_tui.tui.kit.typed_app import app_of
 
 if TYPE_CHECKING:
     from cogency_tui.agent.agent import Agent
-    from cogency_tui.agent.worktrees import Made, Worktrees
+    from cogency_tui.agent.worktrees import Made, State, Worktrees
     from cogency_tui.workspace.git.worktrees import Unmerged
 
 
@@ -51,8 +53,17 @@ class WorktreeCommands(FeatureCommands):
         return {"worktree": self.worktree}
 
     def worktree(self, argument: str = "") -> None:
-        """Make a worktree of a name, or `merge` or `remove` the one of this conversation."""
-        work = {"merge": self._merge, "remove": self._remove}.get(argument, partial(self._make, argument))
+        """Begin a conversation in the worktree of a name, `merge` or `remove` one, or show the state of the
+        one of this conversation."""
+        first, _, name = argument.partition(" ")
+        if first == "remove":
+            work = partial(self._remove, name.strip())
+        elif argument == "merge":
+            work = self._merge
+        elif not argument and self._bridge.agent.worktree:
+            work = self._show_state
+        else:
+            work = partial(self._begin, argument)
         self._screen.run_worker(partial(self._reporting, work), group="worktree", exclusive=True)
 
     async def _reporting(self, work: Callable[[], Awaitable[None]]) -> None:
@@ -68,11 +79,24 @@ class WorktreeCommands(FeatureCommands):
 
         return Worktrees(self._bridge.agent)
 
-    async def _make(self, name: str) -> None:
-        made = await self._worktrees.make(name)
+    async def _begin(self, name: str) -> None:
+        worktrees = self._worktrees
+        if name and (root := await in_thread(worktrees.find, name)) is not None:
+            agent = self._bridge.agent.beside_in(root)
+            await agent.settle_worktree()
+            self._others.begin_with(agent, partial(_report_found, root.name))
+            return
+        made = await worktrees.make(name)
         agent = self._bridge.agent.beside_in(made.root)
         await agent.settle_worktree()
         self._others.begin_with(agent, partial(_report_made, made, agent.home.project.name))
+
+    async def _show_state(self) -> None:
+        from cogency_tui.agent.worktrees import Worktrees
+
+        agent = self._bridge.agent
+        state = await Worktrees(agent).state(agent.project)
+        self.say(describe_state(state))
 
     def _root(self) -> Path | None:
         """The worktree of this conversation; without one notify the user."""
@@ -92,12 +116,18 @@ class WorktreeCommands(FeatureCommands):
             "/worktree remove removes the worktree."
         )
 
-    async def _remove(self) -> None:
-        if (root := self._root()) is None:
-            return
+    async def _remove(self, name: str) -> None:
         worktrees = self._worktrees
+        root = await in_thread(worktrees.find, name) if name else self._root()
+        if root is None:
+            if name:
+                names = await in_thread(worktrees.names)
+                there = f"There are: {', '.join(names)}." if names else "There are none."
+                self.warn(f"There is no worktree {one_line(name)}. {there}")
+            return
         lost = await worktrees.unmerged(root)
-        background = self._bridge.agent.background
+        inside = self._bridge.agent.working_in(root)
+        background = inside.background if inside is not None else None
         listed = background.listed() if background is not None else []
         commands = [each.command for each in listed if each.ended is None]
         question = describe_loss(root.name, lost, commands, self._others.running_in(root))
@@ -126,10 +156,28 @@ def _report_made(made: "Made", project: str, screen: Screen[Any]) -> None:
     screen.notify(text, severity="warning" if made.left else "information", markup=False)
 
 
+def _report_found(name: str, screen: Screen[Any]) -> None:
+    screen.notify(f"Another conversation in worktree {name}.", markup=False)
+
+
+def describe_state(state: "State") -> str:
+    """The branch of a worktree, and what it alone has."""
+    from cogency_tui.workspace.git.worktrees import named
+
+    origin = f" from {state.origin}" if state.origin else ""
+    text = f"Worktree {state.name}: branch cogency/{state.name}{origin}."
+    parts: list[str] = []
+    if state.lost.files:
+        parts.append(f"{plural(len(state.lost.files), 'uncommitted file')}: {named(state.lost.files)}.")
+    if state.lost.commits:
+        parts.append(f"{plural(state.lost.commits, 'commit')} not merged.")
+    left = " ".join(parts)
+    return f"{text} {left} /worktree merge merges." if left else f"{text} Everything in it is merged."
+
+
 def describe_loss(name: str, lost: "Unmerged", commands: Sequence[str], running: Sequence[str]) -> str:
     """The question whether to remove a worktree: what would be lost, and the `commands` and `running`
     conversations that would be stopped."""
-    from cogency_tui.safe_text import one_line
     from cogency_tui.workspace.git.worktrees import named
 
     lines: list[str] = []
@@ -138,9 +186,14 @@ def describe_loss(name: str, lost: "Unmerged", commands: Sequence[str], running:
     if lost.commits:
         are = "is" if lost.commits == 1 else "are"
         lines.append(f"{plural(lost.commits, 'commit')} of cogency/{name} that {are} not merged")
+    if lost.ignored:
+        lines.append(f"{plural(len(lost.ignored), 'ignored path')}: {named(lost.ignored)}")
+    if lost.caches and lines:
+        lines.append(f"caches: {named(lost.caches)}")
     lines += [f"“{title}” is still running" for title in running]
     lines += [f"running in the background: {one_line(command)}" for command in commands]
     if not lines:
-        return f"Remove worktree {name} and its branch? Everything in it is merged."
+        caches = f", but for caches: {named(lost.caches)}" if lost.caches else ""
+        return f"Remove worktree {name} and its branch? Everything in it is merged{caches}."
     listed = "\n".join(f"  {line}" for line in lines)
     return f"Remove worktree {name} and its branch? This would be lost or stopped:\n\n{listed}"

@@ -6,12 +6,16 @@ block.
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from filecmp import cmp
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
+from shutil import copy2, rmtree
 
 from cogency_tui.errors import WorkspaceError
+from cogency_tui.temporary_files import make_directory
 from cogency_tui.workspace.git.blocking_files import blocked
 from cogency_tui.workspace.git.branch import branch_of
 from cogency_tui.workspace.git.safe_git import SafeGit
@@ -26,15 +30,39 @@ _IDENTITY = ("EMAIL", *(f"GIT_{who}_{what}" for who in ("AUTHOR", "COMMITTER") f
 _PATIENCE = 120.0
 _CONFLICT = (1,)
 _MOST_NAMED = 5
+_MOST_COMPARED = 2000
+"""Files of an ignored directory that are compared."""
+
+_LARGEST_READ = 16 << 20
+"""Bytes of a file that is searched for conflict markers."""
+
+_CACHES = {
+    *("__pycache__", "node_modules", ".venv", "venv", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".tox"),
+    *(".cache", ".gradle", "target", ".next", ".parcel-cache", ".hypothesis", ".nox"),
+}
+_UNDER_WAY = {
+    "MERGE_HEAD": "merge",
+    "rebase-merge": "rebase",
+    "rebase-apply": "rebase",
+    "CHERRY_PICK_HEAD": "cherry-pick",
+    "REVERT_HEAD": "revert",
+}
+_UNMERGED = {"DD", "AU", "UD", "UA", "DU", "AA", "UU"}
+_NO_COMMIT = "Git could not commit the files. It may not know your name: set user.name and user.email."
+_ORIGIN = "cogency-from"
+"""The file in git's directory of a worktree with the name of the branch that it was made from."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unmerged:
-    """What only a worktree has: `files` that differ from its last commit, and `commits` of its branch that
-    are not in the commit of the main working tree."""
+    """What only a worktree has: `files` that differ from its last commit, `commits` of its branch that are
+    not in the commit of the main working tree, `ignored` files and directories that the main one does not
+    have with the same bytes, and directories of `caches`."""
 
     files: Sequence[str]
     commits: int
+    ignored: Sequence[str] = ()
+    caches: Sequence[str] = ()
 
 
 class WorkingTree(SafeGit):
@@ -76,12 +104,74 @@ class WorkingTree(SafeGit):
         Raises:
             WorkspaceError: git has no answer.
         """
+        return [entry[3:] for entry in self._status()]
+
+    def conflicted(self) -> list[str]:
+        """The files that a merge, rebase or the like has left in conflict.
+
+        Raises:
+            WorkspaceError: git has no answer.
+        """
+        return [entry[3:] for entry in self._status() if entry[:2] in _UNMERGED]
+
+    def _status(self) -> list[str]:
         answer = self._require(
             "Git cannot list the uncommitted files.",
             "status",
             *("--porcelain=v1", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=dirty"),
         )
-        return [entry[3:] for entry in answer.split("\0") if entry]
+        return [entry for entry in answer.split("\0") if entry]
+
+    @property
+    def under_way(self) -> str:
+        """The merge, rebase, cherry-pick or revert that has not ended; empty without one."""
+        directory = self._own_directory
+        return next((what for name, what in _UNDER_WAY.items() if os.path.lexists(directory / name)), "")
+
+    @cached_property
+    def _own_directory(self) -> Path:
+        """Git's directory of this working tree."""
+        return Path(self._require("Git does not know the worktree.", "rev-parse", "--absolute-git-dir")[:-1])
+
+    def marked(self) -> list[str]:
+        """The uncommitted files with conflict markers that their last commit lacks.
+
+        Raises:
+            WorkspaceError: git has no answer.
+        """
+        return [path for path in self.changed() if self._is_marked(path)]
+
+    def _is_marked(self, path: str) -> bool:
+        file = self.directory / path
+        try:
+            if file.is_symlink() or not file.is_file() or file.stat().st_size > _LARGEST_READ:
+                return False
+            now = file.read_bytes()
+        except OSError:
+            return False
+        if not (found := _markers(now)):
+            return False
+        before = self._ask_bytes("cat-file", "blob", f"HEAD:{path}") or b""
+        return found > _markers(before)
+
+    @property
+    def origin(self) -> str:
+        """The branch that this worktree was made from; empty if it is not known."""
+        try:
+            return (self._own_directory / _ORIGIN).read_text(encoding="utf-8").strip()
+        except (OSError, ValueError):
+            return ""
+
+    def note_origin(self, branch: str) -> None:
+        """Note the branch that this worktree was made from.
+
+        Raises:
+            WorkspaceError: it cannot be written.
+        """
+        try:
+            (self._own_directory / _ORIGIN).write_text(f"{branch}\n", encoding="utf-8")
+        except OSError as exc:
+            raise WorkspaceError(f"The branch of the worktree cannot be noted: {exc}.") from exc
 
     def add(self, path: Path, branch: str) -> None:
         """Make a worktree at `path`, with a new branch from the last commit.
@@ -108,7 +198,60 @@ class WorkingTree(SafeGit):
         answer = self._require(
             "Git cannot count the commits.", "rev-list", "--count", f"HEAD..{branch}", "--"
         )
-        return Unmerged(other.changed(), int(answer))
+        ignored, caches = other.ignored_beside(self.directory)
+        return Unmerged(other.changed(), int(answer), ignored, caches)
+
+    def ignored_beside(self, main: Path) -> tuple[list[str], list[str]]:
+        """The ignored files and directories that `main` lacks or has otherwise, and those of caches.
+
+        Raises:
+            WorkspaceError: git has no answer.
+        """
+        answer = self._require(
+            "Git cannot list the ignored files.",
+            *("ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "-z"),
+        )
+        ignored: list[str] = []
+        caches: list[str] = []
+        for path in filter(None, answer.split("\0")):
+            if not _CACHES.isdisjoint(Path(path).parts):
+                caches.append(path)
+            elif any(
+                not _is_same(each, main / each.relative_to(self.directory)) for each in self._below(path)
+            ):
+                ignored.append(path)
+        return ignored, caches
+
+    def _below(self, path: str) -> Iterator[Path]:
+        """The files of an ignored directory, up to a bound, or the file; after the bound the directory."""
+        top = self.directory / path
+        if not path.endswith("/"):
+            yield top
+            return
+        files = (Path(at) / name for at, _, names in os.walk(top) for name in names)
+        yield from islice(files, _MOST_COMPARED)
+        if next(files, None) is not None:
+            yield top
+
+    def trial(self, message: str) -> str:
+        """The name of a commit as `commit` would make it; the branch and the index stay as they are.
+
+        Raises:
+            WorkspaceError: git cannot.
+        """
+        directory = make_directory("index")
+        try:
+            index, own = directory / "index", self._own_directory / "index"
+            if own.exists():
+                copy2(own, index)
+            aside = WorkingTree(self.directory)
+            aside._environment = aside._environment | {"GIT_INDEX_FILE": str(index)}
+            aside._require("Git could not stage the files.", "add", "--all")
+            tree = aside._require("Git could not stage the files.", "write-tree").strip()
+            words = ("commit-tree", "--no-gpg-sign", "-p", "HEAD", "-m", message, tree)
+            return aside._require(_NO_COMMIT, *words).strip()
+        finally:
+            rmtree(directory, ignore_errors=True)
 
     def commit(self, message: str) -> None:
         """Commit all files that differ from the last commit, unsigned.
@@ -118,7 +261,7 @@ class WorkingTree(SafeGit):
         """
         self._require("Git could not stage the files.", "add", "--all")
         self._require(
-            "Git could not commit the files. It may not know your name: set user.name and user.email.",
+            _NO_COMMIT,
             *("commit", "--quiet", "--no-verify", "--no-gpg-sign", "--cleanup=whitespace", "-m", message),
         )
 
@@ -192,3 +335,19 @@ def named(paths: Sequence[str]) -> str:
     """The first few of these paths: `app.py, lib/x.py and 3 more`."""
     more = f" and {len(paths) - _MOST_NAMED:,} more" if len(paths) > _MOST_NAMED else ""
     return ", ".join(map(shown, paths[:_MOST_NAMED])) + more
+
+
+def _markers(content: bytes) -> int:
+    """The number of conflicts whose markers are in a file."""
+    lines = content.splitlines()
+    return min(sum(line.startswith(mark) for line in lines) for mark in (b"<<<<<<< ", b">>>>>>> "))
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    """Return whether two files are the same: links by where they lead, others by their bytes."""
+    try:
+        if one.is_symlink() or other.is_symlink():
+            return one.is_symlink() and other.is_symlink() and one.readlink() == other.readlink()
+        return one.is_file() and other.is_file() and cmp(one, other, shallow=False)
+    except OSError:
+        return False

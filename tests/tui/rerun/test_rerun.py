@@ -1,5 +1,6 @@
 """`/rerun`: a turn runs again as another open conversation, and the two are compared."""
 
+import asyncio
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,17 +10,31 @@ from textual.pilot import Pilot
 
 from cogency_tui.agent.agent import Agent
 from cogency_tui.agent.recall.recall import Branch, Check, Comparison
-from cogency_tui.agent.rerun import RerunChoice
+from cogency_tui.agent.rerun import Rerun, RerunChoice
 from cogency_tui.store.edit_records import Kind
 from cogency_tui.store.store import StoredConversation
 from cogency_tui.store.trash import Trash
 from cogency_tui.tui.kit.choice_dialog import ChoiceDialog
+from cogency_tui.tui.kit.dialogs import Confirmation
 from cogency_tui.tui.main.open_conversations import open_conversations_of
 from cogency_tui.tui.models.screen import PickerScreen
 from cogency_tui.tui.recall.branch_comparison import ComparisonScreen
 from cogency_tui.tui.rerun.dialog import LineDialog, LineField, RerunScreen
 from cogency_tui.tui.timeline.screen import TimelineScreen
-from tests.tui.driving import app_over, at_work, finished, main_of, send, shown, told, type_text, until
+from tests.tui.driving import (
+    app_over,
+    at_work,
+    finished,
+    main_of,
+    opened,
+    prompt_of,
+    seen,
+    send,
+    shown,
+    told,
+    type_text,
+    until,
+)
 from tests.tui.looks import check_looks
 
 
@@ -70,11 +85,83 @@ async def test_a_turn_runs_again_beside_its_conversation_and_is_discarded(projec
         copy = conversations.shown.agent.project
         assert copy != project
         assert (copy / "notes.txt").read_text() == "two\n"
+        await pilot.press("escape")
+        await send(pilot, "/rerun")
+        await until(pilot, on(pilot, ComparisonScreen))
         await pilot.press("d")
+        await until(pilot, on(pilot, Confirmation))
+        await pilot.press("n")
+        await until(pilot, on(pilot, ComparisonScreen))
+        assert copy.exists()
+        await pilot.press("d")
+        await until(pilot, on(pilot, Confirmation))
+        await pilot.press("y")
         await until(pilot, lambda: not copy.exists())
         await until(pilot, lambda: len(conversations.screens) == 1)
         assert conversations.shown.agent is agent
         assert len(await Trash((await agent.store()).database).listed(limit=5)) == 1
+
+
+async def begin_rerun(pilot: Pilot[Any]) -> None:
+    await send(pilot, "say hello")
+    await finished(pilot)
+    await send(pilot, "/rerun")
+    await until(pilot, on(pilot, RerunScreen))
+    await pilot.press("r")
+    await until(pilot, lambda: len(open_conversations_of(pilot.app).screens) == 2)
+
+
+async def test_a_rerun_that_ends_takes_no_keys_from_the_user(project: Path) -> None:
+    agent = agent_in(project)
+    async with app_over(agent).run_test(size=(120, 40), notifications=True) as pilot:
+        await opened(pilot)
+        gate = asyncio.Event()
+        compare = Rerun.compare
+
+        async def held(rerun: Rerun) -> Comparison:
+            await gate.wait()
+            return await compare(rerun)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Rerun, "compare", held)
+            await begin_rerun(pilot)
+            await until(pilot, lambda: main_of(pilot).bridge.conversation_id)
+            again = main_of(pilot)
+            await type_text(pilot, "half a wor")
+            await finished(pilot)
+            gate.set()
+            await until(pilot, lambda: told(pilot).endswith("Rerun finished: /rerun shows the comparison."))
+        assert pilot.app.screen is again
+        assert prompt_of(pilot).text == "half a wor"
+        prompt_of(pilot).replace_text("")
+        await send(pilot, "/rerun")
+        await until(pilot, on(pilot, ComparisonScreen))
+
+
+async def test_a_rerun_whose_program_ended_is_in_the_trash_and_can_only_be_read(project: Path) -> None:
+    (project / "notes.txt").write_text("one\n")
+    agent = agent_in(project)
+    async with app_over(agent).run_test(size=(120, 40), notifications=True) as pilot:
+        await opened(pilot)
+        await send(pilot, "replace 'one' with 'two' in notes.txt")
+        await finished(pilot)
+        await send(pilot, "/rerun")
+        await until(pilot, on(pilot, RerunScreen))
+        await pilot.press("r")
+        await until(pilot, on(pilot, ComparisonScreen))
+        rerun = open_conversations_of(pilot.app).shown.bridge.conversation_id
+    await agent.close()
+    assert rerun is not None
+    other = agent_in(project)
+    async with app_over(other, conversation_id=rerun).run_test(size=(120, 40), notifications=True) as pilot:
+        await until(pilot, lambda: told(pilot).startswith("The files of this rerun are gone"))
+        trash = Trash((await other.store()).database)
+        assert [each.id for each in await trash.listed(limit=5)] == [rerun]
+        assert (await other.review(rerun).overview()).groups == ()
+        await send(pilot, "go on")
+        await until(pilot, lambda: "its conversation can only be read" in seen(pilot))
+        assert [each.id for each in await trash.listed(limit=5)] == [rerun]
+    await other.close()
 
 
 @pytest.mark.exhaustive

@@ -94,6 +94,34 @@ async def test_a_conversation_begins_in_a_worktree_is_merged_and_removed(shop: P
     await agent.close()
 
 
+async def test_a_worktree_is_entered_again_shows_its_state_and_is_removed_by_name(shop: Path) -> None:
+    from cogency_tui.agent.worktrees import Worktrees
+
+    agent = agent_over(shop)
+    async with agent:
+        root = (await Worktrees(agent).make("parser")).root
+        (root / "more.py").write_text("left\n")
+    again = agent_over(shop, "Hello.")
+    async with app_over(again).run_test(size=(120, 40), notifications=True) as pilot:
+        await opened(pilot)
+        await send(pilot, "hi")
+        await until(pilot, lambda: main_of(pilot).state == "idle" and not main_of(pilot).bridge.working)
+        await send(pilot, "/worktree remove nobody")
+        await until(pilot, lambda: told(pilot) == "There is no worktree nobody. There are: parser.")
+        await send(pilot, "/worktree parser")
+        await in_worktree(pilot, "parser")
+        await until(pilot, lambda: told(pilot) == "Another conversation in worktree parser.")
+        await send(pilot, "/worktree")
+        state = "Worktree parser: branch cogency/parser from main. 1 uncommitted file: more.py."
+        await until(pilot, lambda: told(pilot).startswith(state))
+        await send(pilot, "/worktree remove parser")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Confirmation))
+        await pilot.press("y")
+        await until(pilot, lambda: told(pilot).startswith("Removed worktree parser."))
+        assert not root.exists()
+    await again.close()
+
+
 async def test_a_past_conversation_opens_in_its_worktree_or_says_that_it_is_gone(shop: Path) -> None:
     from cogency_tui.agent.worktrees import Worktrees
 
@@ -144,5 +172,13 @@ def test_what_would_be_lost_is_named() -> None:
         "  “fix parser” is still running\n"
         "  running in the background: npm start"
     )
+    ignored = Unmerged([], 0, ["secret.env"], ["node_modules/"])
+    assert describe_loss("x", ignored, [], []) == (
+        "Remove worktree x and its branch? This would be lost or stopped:\n\n"
+        "  1 ignored path: secret.env\n"
+        "  caches: node_modules/"
+    )
+    caches = "Remove worktree x and its branch? Everything in it is merged, but for caches: node_modules/."
+    assert describe_loss("x", Unmerged([], 0, [], ["node_modules/"]), [], []) == caches
     nothing = "Remove worktree x and its branch? Everything in it is merged."
     assert describe_loss("x", Unmerged([], 0), [], []) == nothing
