@@ -157,7 +157,8 @@ def _run_words(simple: Simple) -> Iterator[Word | None]:
         yield first
     program = simple.program
     if program == "eval":
-        yield from (None for word in simple.arguments[:1] if not all(each.known for each in simple.arguments))
+        if not all(each.known for each in simple.arguments):
+            yield None
     elif program in (".", "source"):
         yield from simple.operands()[:1]
     elif program in _SHELLS or is_interpreter(program):
