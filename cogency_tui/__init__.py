@@ -4,9 +4,13 @@ Importing this package imports nothing heavy: each public name is resolved on fi
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+
+TYPE_CHECKING = False
+"""Not imported: this runs before the current directory is removed from the search path (`__main__`)."""
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from cogency_tui.agent.agent import Agent
     from cogency_tui.agent.permissions.gate import Answer, Inquiry, InquiryAnswer, Question
     from cogency_tui.agent.until import Until
@@ -25,7 +29,7 @@ _MODULES = {
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     if name in _MODULES:
         return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

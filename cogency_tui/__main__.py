@@ -4,9 +4,14 @@ Ctrl+C ends the program without a message, even while its modules are loading an
 closed.
 """
 
+import sys
+
+if __name__ == "__main__" and __spec__ is not None and not sys.flags.safe_path:
+    # With `-m` Python would import from the current directory first: from the project.
+    del sys.path[0]
+
 import gc
 import signal
-import sys
 
 
 def main() -> int:

@@ -216,12 +216,13 @@ class AcpSession:
                 ],
             )
             if chosen == "skip":
-                return InquiryAnswer(declined=True)
+                given.append(())
+                continue
             labels = {str(at): choice.label for at, choice in enumerate(question.choices)}
             if chosen not in labels:
                 return None
             given.append((labels[chosen],))
-        return InquiryAnswer(tuple(given))
+        return InquiryAnswer.of(tuple(given))
 
     async def _request(self, call: ToolCallUpdate, options: list[PermissionOption]) -> str | None:
         """The id of the option that the user chose; None if the editor did not ask."""

@@ -213,9 +213,8 @@ class Budget:
 
     async def _report_unpriced(self, provider: Provider, limits: list[_Limit], note: Note) -> None:
         """Report once that limits in dollars do not apply to a model whose price is not known."""
-        priced = provider.facts.prices is not None or provider.name == OFFLINE
         name = f"{provider.name}/{provider.model}"
-        if priced or name in self._reported or any(limit.in_tokens for limit in limits):
+        if is_priced(provider) or name in self._reported or any(limit.in_tokens for limit in limits):
             return
         self._reported.add(name)
         await note(
@@ -230,6 +229,11 @@ class Budget:
             midnight = today.replace(hour=0, minute=0, second=0, microsecond=0)
             return await store.spent(midnight.timestamp())
         return await store.spent(self._turn if span == "turn" else 0.0, self._conversation_id)
+
+
+def is_priced(provider: Provider) -> bool:
+    """Return whether the cost of its requests is known."""
+    return provider.facts.prices is not None or provider.name == OFFLINE
 
 
 def _refusal(answer: Answer | None) -> str:

@@ -254,6 +254,7 @@ class Conversation:
             if before and not self.depth:
                 # Commands of an earlier process may have changed its remotes.
                 self.gate.distrust_remotes()
+            self.background.resume(await store.background(self.id))
             self._recalled = True
 
     async def configured(self) -> Delegates:

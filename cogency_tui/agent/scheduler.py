@@ -499,6 +499,8 @@ class Scheduler:
             payload["plan"] = list(outcome.plan)
         if outcome.answers:
             payload["answers"] = list(outcome.answers)
+        if outcome.background is not None:
+            payload["background"] = dict(outcome.background)
         return payload
 
     def _event(self, job: Job, payload: ResultPayload) -> ResultEvent:

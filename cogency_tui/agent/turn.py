@@ -329,10 +329,13 @@ class Turn:
 
     async def _report_background(self) -> None:
         """Report to the model, once, what background commands wrote that it watches for, and their ends."""
-        line, text = self._conversation.background.take_news()
+        background = self._conversation.background
+        lost = dict.fromkeys(background.lost, False)
+        line, text = background.take_news()
         if text:
             event = brief_result(new_id(), BACKGROUND_NEWS, line, self._clock(), "done")
             event["payload"]["content"] = text
+            event["payload"]["background"] = {**lost, **background.known()}
             await self._recorder.emit(event)
 
     def _ends_before(self, number: int) -> bool:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
-from cogency_tui.agent.budget import Ceiling
+from cogency_tui.agent.budget import Ceiling, is_priced
 from cogency_tui.errors import CogencyError, UsageError
 from cogency_tui.protocol.events import ErrorEvent, RanCommand, UntilTurn, notice_event
 from cogency_tui.protocol.transcript import NO_OUTPUT
@@ -23,6 +23,7 @@ from cogency_tui.store.edits import Edits
 
 if TYPE_CHECKING:
     from cogency_tui.agent.conversation import Conversation
+    from cogency_tui.providers.base import Provider
     from cogency_tui.store.store import Store
 
 TURNS = 20
@@ -43,6 +44,16 @@ _NAMED = 60
 _VOLATILE = re.compile(r"0x[0-9a-fA-F]+|\d+(?:\.\d+)?\s?(?:ms|µs|s|sec|secs|seconds?|min|minutes?)\b")
 
 _OPTION = re.compile(r"--(max-turns|max-cost|timeout)(?:=|\s+)(\S+)\s*")
+
+_KNOWN = re.compile(r"--(?:max-turns|max-cost|timeout)=?")
+
+_OPTIONS = "--max-turns N, --max-cost USD, --timeout SECONDS"
+
+_NOT_RUN = re.compile(r"exit 12[67]\b")
+"""The outcome of a command that is not there, or cannot be executed."""
+
+_BAD_SYNTAX = re.compile(r"sh: (?:-c: )?(?:line )?\d+: .*(?:syntax error|unexpected EOF)", re.IGNORECASE)
+"""The shell's message about the command itself."""
 
 Due: TypeAlias = Literal["turn", "check", "end"]
 
@@ -81,6 +92,8 @@ class Until:
         self.turn = 0
         """The number of turns that have begun."""
         self.spent = 0.0
+        self.is_unpriced = False
+        """True if the price of a model that works is unknown: `spent` is without its requests."""
         self.began = clock()
         self.held: bool | None = None
         self.files = 0
@@ -141,7 +154,9 @@ class Until:
     @property
     def _budget(self) -> str:
         cost = self.limits.cost
-        return "" if cost is None else f", ${self.spent:.2f} of ${cost:.2f} spent"
+        if cost is None:
+            return ""
+        return ", cost unknown" if self.is_unpriced else f", ${self.spent:.2f} of ${cost:.2f} spent"
 
     async def prepare(self, store: "Store") -> None:
         """Note which edits come before.
@@ -152,11 +167,16 @@ class Until:
         if self._first_edit is None:
             self._first_edit = self._last_edit = await Edits(store.database).last()
 
+    def note_provider(self, provider: "Provider") -> None:
+        """Note which model works."""
+        self.is_unpriced = self.is_unpriced or not is_priced(provider)
+
     @contextmanager
     def limited(self, conversation: "Conversation") -> Generator[None]:
         """Hold one part in `conversation` to the limits of cost and time."""
         cost, seconds = self.limits.cost, self.limits.seconds
         conversation.budget.ceiling = None if cost is None else Ceiling(self.name, self.began, cost)
+        self.note_provider(conversation.provider())
         timer = None
         if seconds is not None:
 
@@ -197,6 +217,8 @@ class Until:
             self._stop()
         elif ran["state"] == "done":
             self._end(held=True)
+        elif self.held is None and not self.turn and _is_unrunnable(ran):
+            self._end("the command cannot be run")
         elif self.held is None:
             self._judge(output)
 
@@ -228,10 +250,14 @@ class Until:
     @property
     def progress(self) -> str:
         """`turn 2 of 20 · $0.12`."""
-        cost = f" · {_dollars(self.spent)}" if self.spent or self.limits.cost else ""
-        limit = f" of {_dollars(self.limits.cost)}" if self.limits.cost else ""
-        turn = f"turn {self.turn} of {self.limits.turns}" if self.turn else "first run"
-        return f"{turn}{cost}{limit}"
+        limits = self.limits
+        cost = f" · {_dollars(self.spent)}" if self.spent or limits.cost else ""
+        cost += f" of {_dollars(limits.cost)}" if limits.cost else ""
+        if limits.cost and self.is_unpriced:
+            cost = " · cost unknown"
+        turn = f"turn {self.turn} of {limits.turns}" if self.turn else "first run"
+        end = "" if limits.seconds is None else f" · stops at {_clock_time(self.began + limits.seconds)}"
+        return f"{turn}{cost}{end}"
 
     @property
     def next_place(self) -> str:
@@ -299,7 +325,9 @@ class Until:
             self.held, self._reason, self.due = held, reason, "end"
 
     async def _measure(self, store: "Store", id: str) -> None:
-        self.spent = (await store.spent(self.began, id)).dollars
+        spent = await store.spent(self.began, id)
+        self.spent = spent.dollars
+        self.is_unpriced = self.is_unpriced or spent.tokens > 0
         edits = Edits(store.database)
         record = await store.conversation(id)
         if record is not None:
@@ -322,6 +350,11 @@ def read_until(argument: str) -> tuple[Until, str]:
         given[found[1]] = found[2]
         line = line[found.end() :]
     command = line.strip()
+    if command.startswith("--"):
+        word = command.split()[0]
+        if _KNOWN.fullmatch(word):
+            raise UsageError(f"{word} needs a value, and a command after it.", f"Options: {_OPTIONS}.")
+        raise UsageError(f"Unknown option {word[:40]}.", f"Before the command: {_OPTIONS}.")
     if not command:
         raise UsageError("/until needs a command.", "For example: /until pytest -q")
     if reveal(command) != command:
@@ -362,6 +395,17 @@ def _steady(line: str) -> str:
 
 def _dollars(amount: float) -> str:
     return f"${amount:.2f}" if amount >= 0.005 or not amount else f"${amount:.2g}"
+
+
+def _clock_time(at: float) -> str:
+    return time.strftime("%H:%M", time.localtime(at))
+
+
+def _is_unrunnable(ran: RanCommand) -> bool:
+    """Return whether the shell could not run the command at all: no change of files makes it succeed."""
+    if _NOT_RUN.match(ran["outcome"]):
+        return True
+    return ran["outcome"] == "exit 2" and _BAD_SYNTAX.search(ran["output"]) is not None
 
 
 def _count(number: int, noun: str) -> str:

@@ -94,7 +94,8 @@ class Worktrees:
         if is_in_one(self._main.directory, "rerun"):
             raise UsageError("A rerun works in a scratch copy, which can have no worktree.")
         if problem := self._main.problem:
-            raise UsageError(problem, "A worktree needs the top directory of a repository with a commit.")
+            advice = "A worktree needs the top directory of a repository with a commit."
+            raise UsageError(problem, "" if self._main.has_filters else advice)
         name = name or self._free_name()
         root, branch = self._agent.worktrees_directory / name, f"{BRANCHES}{name}"
         if not _NAME.fullmatch(name):

@@ -220,15 +220,12 @@ async def inquire_at_terminal(inquiry: Inquiry) -> InquiryAnswer:
     for number, question in enumerate(inquiry.questions, 1):
         talk("\n" + "\n".join(describe_inquiry(inquiry, number)))
         answers: tuple[str, ...] = ()
-        while not answers:
-            words = (await _read_line()).strip()
-            if skips(words, question):
-                return InquiryAnswer(declined=True)
+        while not (answers or skips(words := (await _read_line()).strip(), question)):
             answers = read_choices(words, question)
             if not answers:
                 talk(how_to_choose(question))
         given.append(answers)
-    return InquiryAnswer(tuple(given))
+    return InquiryAnswer.of(tuple(given))
 
 
 def _advice(refusal: Refusal) -> str:

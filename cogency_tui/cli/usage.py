@@ -1,5 +1,6 @@
 """`cogency-tui usage`: reports tokens, money, time, calls and hunks by model, tool, file, project or week."""
 
+import sys
 import time
 from collections.abc import Sequence
 from datetime import datetime
@@ -26,7 +27,9 @@ from cogency_tui.tui.usage.columns import (
 
 ALL_TIME = "all"
 
-_LABEL = 36
+_LABEL, _PART = 36, 12
+"""Cells of a row's label on a terminal, and those that each of its parts has at least."""
+
 _ROWS = 40
 """Rows of a table that are printed."""
 
@@ -198,8 +201,23 @@ def _table(report: UsageReport, columns: Sequence[Column]) -> list[str]:
 
 
 def _labels(report: UsageReport) -> list[str]:
-    names = [one_line(label_of(row.labels)) for row in report.rows[:_ROWS]]
-    return [fit_path(name, _LABEL) if report.by == ("file",) else fit(name, _LABEL) for name in names]
+    """The labels of the rows; in a pipe whole."""
+    labels = [[one_line(label) for label in row.labels] for row in report.rows[:_ROWS]]
+    if sys.stdout.isatty():
+        labels = [_shortened(each, report.by) for each in labels]
+    return [label_of(each) for each in labels]
+
+
+def _shortened(labels: Sequence[str], by: Sequence[str]) -> list[str]:
+    """The parts of a label, the longest of them shortened as far as their row needs."""
+    room = max(_LABEL - 3 * (len(labels) - 1), _PART * len(labels))
+    most = max(map(cells, labels))
+    while sum(min(cells(label), most) for label in labels) > room:
+        most -= 1
+    return [
+        fit_path(label, most) if name in ("file", "project") else fit(label, most)
+        for name, label in zip(by, labels, strict=True)
+    ]
 
 
 def _padded(text: str, width: int, *, right: bool = False) -> str:

@@ -58,6 +58,11 @@ async def run_command(session: "LinearSession", text: str) -> None:
 
 async def _help(session: "LinearSession", _argument: str) -> None:
     del session
+    print_help()
+
+
+def print_help() -> None:
+    """Print the commands."""
     print_text("@image.png in a message attaches that image.")
     for command in COMMANDS:
         print_text(f"/{command.name}{f' {command.takes}' if command.takes else ''}: {command.summary}")
@@ -141,6 +146,15 @@ async def _output(session: "LinearSession", _argument: str) -> None:
     print_text(text or "No call has returned text in this turn.")
 
 
+async def _todos(session: "LinearSession", _argument: str) -> None:
+    from cogency_tui.protocol.plan import latest_plan, plan_as_text
+
+    begun = session.conversation_id is not None
+    events = await (await session.agent.store()).events(_begun(session)) if begun else []
+    plan = latest_plan(events)
+    print_text(clean(plan_as_text(plan)) if plan else "The agent has made no plan here.")
+
+
 async def _compact(session: "LinearSession", _argument: str) -> None:
     print_text(describe_compaction(await session.agent.compact(_begun(session))))
 
@@ -206,6 +220,7 @@ COMMANDS = (
     LinearCommand("new", "", "start a new conversation", _new),
     LinearCommand("resume", "[NUMBER or ID]", "continue a past conversation, or list them", _resume),
     LinearCommand("output", "", "show the output of the last tool call", _output),
+    LinearCommand("todos", "", "show the agent's plan", _todos),
     LinearCommand("model", "[PROVIDER/MODEL]", "show or choose the model", _model),
     LinearCommand("mode", "[MODE]", "show or choose the session mode", _mode),
     LinearCommand("permissions", "[PERMISSIONS]", "show or choose what runs without asking", _permissions),

@@ -4,7 +4,7 @@ import re
 
 from cogency_tui.agent.permissions.gate import Answer, Inquiry, InquiryAnswer, Question
 from cogency_tui.cli.standard_streams import print_text
-from cogency_tui.linear.input import InputLines
+from cogency_tui.linear.input import InputLines, own_command
 from cogency_tui.safe_text import fold_blanks, one_line, reveal
 from cogency_tui.tools.user_questions import UserQuestion
 
@@ -16,6 +16,7 @@ _VERBS = {
     "money": "exceed a limit",
     "stale": "continue",
 }
+_COMMAND = re.compile(r"/[\w-]+(\s.*)?")
 _YES, _NO = ("y", "yes"), ("n", "no", "")
 
 
@@ -29,7 +30,7 @@ class Questions:
         """The user's answer; None if no more lines come."""
         for line in describe_question(question):
             print_text(line)
-        while (line := await self._lines.answer()) is not None:
+        while (line := await self._answer()) is not None:
             if (answer := read_answer(line, question)) is not None:
                 print_text(_outcome(answer, question))
                 return answer
@@ -43,11 +44,12 @@ class Questions:
         for number, question in enumerate(inquiry.questions, 1):
             for line in describe_inquiry(inquiry, number):
                 print_text(line)
-            while (line := await self._lines.answer()) is not None:
+            while (line := await self._answer()) is not None:
                 words = line.strip()
                 if skips(words, question):
+                    given.append(())
                     print_text("Skipped.")
-                    return InquiryAnswer(declined=True)
+                    break
                 if answers := read_choices(words, question):
                     given.append(answers)
                     print_text(f"Answered: {one_line(', '.join(answers))}")
@@ -56,7 +58,22 @@ class Questions:
             else:
                 print_text("Skipped: end of input.")
                 return None
-        return InquiryAnswer(tuple(given))
+        return InquiryAnswer.of(tuple(given))
+
+    async def _answer(self) -> str | None:
+        """The next line that is no command; None if no more come."""
+        while (line := await self._lines.answer()) is not None and _is_command(line.strip()):
+            if line.strip() == "/help":
+                from cogency_tui.linear.commands import print_help
+
+                print_help()
+            print_text("Answer the question first.")
+        return line
+
+
+def _is_command(words: str) -> bool:
+    """Return whether a line is a command (`/name`, `!command line`), and no path."""
+    return bool(_COMMAND.fullmatch(words) or own_command(words))
 
 
 def describe_inquiry(inquiry: Inquiry, number: int) -> list[str]:
@@ -99,7 +116,7 @@ def read_choices(words: str, question: UserQuestion) -> tuple[str, ...]:
 def how_to_choose(question: UserQuestion) -> str:
     """The instruction for a line that answers."""
     number = "numbers" if question.several else "a number"
-    return f"Answer with {number}, or in your own words; n or an empty line skips:"
+    return f"Answer with {number}, or in your own words; n or an empty line skips it:"
 
 
 def describe_question(question: Question) -> list[str]:

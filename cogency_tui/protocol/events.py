@@ -296,7 +296,8 @@ class ResultPayload(TypedDict):
     `note` is what else the engine has for the model, `hooks` are the hooks that ran for the call. `plan` is
     the model's whole plan from this call on, `answers` are the user's to its questions. `changed_by` are the
     changes of others that were in the files of the call, unknown to the model. `diagnostics` are the
-    problems that this edit, or an earlier one whose check took longer, has added and fixed.
+    problems that this edit, or an earlier one whose check took longer, has added and fixed. `background` are
+    the ids of background commands, each with True if it runs as far as the model knows from this result.
     """
 
     outcome: str
@@ -324,6 +325,7 @@ class ResultPayload(TypedDict):
     diagnostics: NotRequired[DiagnosticsChange]
     plan: NotRequired[list[PlannedStep]]
     answers: NotRequired[list[AnsweredQuestion]]
+    background: NotRequired[dict[str, bool]]
 
 
 DECLINED = "You declined."

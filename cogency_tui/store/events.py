@@ -183,6 +183,23 @@ def plan(connection: sqlite3.Connection, conversation_id: str, through: int) -> 
     return []
 
 
+def background(connection: sqlite3.Connection, conversation_id: str) -> dict[str, bool]:
+    """Return the background commands that the model of a conversation knows of: the ids, and whether each
+    runs."""
+    found: dict[str, bool] = {}
+    rows = connection.execute(
+        "SELECT body FROM events WHERE conversation_id = ? AND type = 'result'"
+        " AND instr(body, '\"background\":{') ORDER BY seq",
+        (to_column(conversation_id),),
+    )
+    for (body,) in rows:
+        with suppress(ValueError, RecursionError):
+            event = decode("result", body)
+            if event["type"] == "result" and "background" in event["payload"]:
+                found.update(event["payload"]["background"])
+    return found
+
+
 def first_message(connection: sqlite3.Connection, conversation_id: str) -> str:
     """Return what the user has written first in a conversation; empty if that is unknown."""
     row = connection.execute(

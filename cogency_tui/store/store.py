@@ -337,6 +337,10 @@ class Store:
         """Return the model's plan after the event numbered `through`; empty without one."""
         return await self.database.read(lambda connection: events.plan(connection, conversation_id, through))
 
+    async def background(self, conversation_id: str) -> dict[str, bool]:
+        """Return the background commands that the model knows of: the ids, and whether each runs."""
+        return await self.database.read(lambda connection: events.background(connection, conversation_id))
+
     async def append_draft(
         self, conversation_id: str, unit_id: str, type: streaming_units.Unit, text: str
     ) -> None:

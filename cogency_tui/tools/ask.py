@@ -141,8 +141,9 @@ class Ask:
         content = [
             {
                 "question": each["question"],
-                "answer": each["answers"] if question.several else "".join(each["answers"]),
+                "answer": (each["answers"] if question.several else "".join(each["answers"])) or "skipped",
             }
             for question, each in zip(args.questions, answered, strict=True)
         ]
-        return Outcome("; ".join(", ".join(each["answers"]) for each in answered), content, answers=answered)
+        summary = "; ".join(", ".join(each["answers"]) or "skipped" for each in answered)
+        return Outcome(summary, content, answers=answered)

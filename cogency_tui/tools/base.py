@@ -197,6 +197,7 @@ class Intent:
 
     `detail` is shown to the user: a unified diff or a command, complete and unescaped; the screen disarms
     it. `own` marks a call that only reads, reaches or stops a process that this conversation has started.
+    `keeps_running` marks a command that goes on after the call, in the background.
     `questions` are put to the user before it runs; the permitted intent has their `answers`.
     """
 
@@ -219,6 +220,7 @@ class Intent:
     to_remotes: bool = False
     tool: str = ""
     own: bool = False
+    keeps_running: bool = False
     questions: tuple[UserQuestion, ...] = ()
     answers: Answers = ()
 
@@ -255,7 +257,8 @@ class Outcome:
     whose changes were reverted, where the call failed for no other reason. `brief` is the line for the user
     of a failure whose `outcome` is worded for the model. `images` are for the model to see. `note` is what
     others than the tool have for the model about the call. `plan` is the model's whole plan from now on,
-    `answers` are the user's to its questions; `changed_by` and `diagnostics` are as in `ResultPayload`.
+    `answers` are the user's to its questions; `changed_by`, `background` and `diagnostics` are as in
+    `ResultPayload`.
     """
 
     outcome: str
@@ -271,6 +274,7 @@ class Outcome:
     changed_by: Sequence[ChangedBy] = ()
     plan: Sequence[PlannedStep] | None = None
     answers: Sequence[AnsweredQuestion] = ()
+    background: Mapping[str, bool] | None = None
     diagnostics: DiagnosticsChange | None = None
 
     @property

@@ -103,7 +103,9 @@ class Plan:
 
     async def run(self, args: PlanArgs, context: ToolContext) -> Outcome:
         steps: list[PlannedStep] = [
-            {"text": step.text, "state": step.state} for step in args.steps if step.state != "cancelled"
+            {"text": " ".join(step.text.split()), "state": step.state}
+            for step in args.steps
+            if step.state != "cancelled"
         ]
         cancelled = len(args.steps) - len(steps)
         more = f" ({cancelled} cancelled)" if cancelled else ""

@@ -16,6 +16,11 @@ class Choice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     label: Annotated[str, Meta(min_length=1)]
     description: str = ""
 
+    def __post_init__(self) -> None:
+        # Each is one line wherever it is shown.
+        msgspec.structs.force_setattr(self, "label", " ".join(self.label.split()))
+        msgspec.structs.force_setattr(self, "description", " ".join(self.description.split()))
+
 
 class UserQuestion(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """With `several`, more than one choice may be the answer; `header` is the subject in a word or two."""

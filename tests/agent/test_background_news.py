@@ -139,3 +139,32 @@ async def test_a_command_of_another_conversation_is_no_news(make_agent: MakeAgen
         await agent.background.settle("p1", 10)
         assert news(await turn(agent, conversation_id="two")) == []
         assert len(news(await turn(agent, conversation_id="one"))) == 1
+
+
+async def test_after_the_program_was_closed_the_model_is_told_once_what_ended_with_it(
+    make_agent: MakeAgent,
+) -> None:
+    def start(command: str) -> str:
+        return call("xml", "shell", command=command, background=True)
+
+    conversation = new_conversation_id()
+    stop = call("xml", "processes", id="p2", action="stop")
+    first = ScriptedProvider(start("sleep 1000"), start("sleep 1001"), start("sleep 1002"), stop, "Started.")
+    async with make_agent(llm=first, mode="replay") as agent:
+        await turn(agent, conversation_id=conversation)
+
+    second = ScriptedProvider("I see.", "Yes.", start("sleep 1003"), "Started.")
+    async with make_agent(llm=second, mode="replay") as agent:
+        (text,) = news(await turn(agent, "again", conversation_id=conversation))
+        assert text.endswith("The conversation was closed: p1, p3 ended with it.")
+        assert "p1, p3 ended with it" in second.sent[0][-1]["content"]
+        assert news(await turn(agent, "once", conversation_id=conversation)) == []
+        await turn(agent, "and a new one", conversation_id=conversation)
+        assert agent.background is not None
+        # The context has an older p1.
+        assert [each.id for each in agent.background.listed()] == ["p4"]
+
+    third = ScriptedProvider("I see.")
+    async with make_agent(llm=third, mode="replay") as agent:
+        (text,) = news(await turn(agent, "again", conversation_id=conversation))
+        assert text.endswith("The conversation was closed: p4 ended with it.")

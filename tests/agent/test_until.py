@@ -2,6 +2,7 @@
 
 import asyncio
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -250,6 +251,9 @@ def test_what_follows_the_command_is_read() -> None:
         ("--max-turns none make", "--max-turns must be a whole number of at least 1, not 'none'."),
         ("--max-cost 0 make", "--max-cost must be a number above 0, not '0'."),
         ("--timeout inf make", "--timeout must be a number above 0, not 'inf'."),
+        ("--bogus pytest", "Unknown option --bogus."),
+        ("--max-turns 3 --max-costs=1 make", "Unknown option --max-costs=1."),
+        ("--timeout", "--timeout needs a value, and a command after it."),
         ("make \u202eclean", "This command contains invisible characters."),
     ],
 )
@@ -267,3 +271,46 @@ async def test_one_that_was_stopped_before_it_began_runs_nothing(make_agent: Mak
     events = await work(make_agent(), until)
     assert bool(runs(events)) != stops
     assert ("interrupted" in report(events)) == stops
+
+
+@pytest.mark.parametrize(
+    ("command", "last"),
+    [
+        ("no-such-program -q", "no-such-program: command not found"),
+        ("./README.md", "./README.md: Permission denied"),
+        ("if true", "syntax error: unexpected end of file"),
+        ("echo 'open", "unexpected EOF while looking for matching `''"),
+    ],
+)
+async def test_a_command_that_cannot_be_run_needs_no_turn(
+    make_agent: MakeAgent, project: Path, command: str, last: str
+) -> None:
+    (project / "README.md").touch()
+    agent = make_agent()
+    text = report(await work(agent, Until(command)))
+    assert text.startswith(f"Stopped: the command cannot be run. `{command}` failed (exit ")
+    assert last in text
+    assert provider_of(agent).sent == []
+
+
+async def test_a_command_that_a_turn_is_to_write_may_be_missing(make_agent: MakeAgent) -> None:
+    agent = make_agent("One.", "Two.")
+    events = await work(agent, Until("./later.sh", Limits(turns=2)), "write it")
+    assert len(messages(events)) == 2
+
+
+async def test_without_a_price_the_cost_is_unknown(make_agent: MakeAgent) -> None:
+    provider = ScriptedProvider("One.")
+    provider.facts = ModelFacts(context_size=200_000)
+    agent, until = make_agent(llm=provider, mode="replay"), Until("false", Limits(turns=1, cost=0.5))
+    events = await work(agent, until)
+    assert provider.sent[0][-1]["content"].endswith("turn 1 of 1, cost unknown.")
+    assert until.progress == "turn 1 of 1 · cost unknown"
+    errors = [event["payload"]["error"] for event in events if event["type"] == "error"]
+    assert any("is unknown, so dollar limits do not apply" in error for error in errors)
+
+
+def test_the_progress_has_the_time_at_which_it_stops() -> None:
+    until = Until("make", Limits(seconds=3600), clock=lambda: 1_000_000.0)
+    at = time.strftime("%H:%M", time.localtime(1_003_600))
+    assert until.progress == f"first run · stops at {at}"

@@ -239,12 +239,29 @@ async def test_there_is_none_without_a_repository_a_commit_or_its_own_filters(
     with pytest.raises(UsageError, match="There is a worktree x already"):
         await worktrees.make("x")
     git(shop, "config", "filter.crypt.clean", "cat")
-    with pytest.raises(UsageError, match="filters of its own"):
+    with pytest.raises(UsageError, match="filters of its own") as refused:
         await Worktrees(agent).make("y")
+    assert refused.value.advice == str(refused.value)
     git(shop, "config", "--remove-section", "filter.crypt")
     (shop / ".git").rename(tmp_path / "away")
     with pytest.raises(UsageError, match="not in a git repository"):
         await Worktrees(agent).make("y")
+
+
+async def test_git_takes_your_name_from_the_variables_for_it(
+    agent: Agent, shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for key in ("user.name", "user.email"):
+        git(shop, "config", "--unset", key)
+    git(shop, "config", "user.useConfigOnly", "true")
+    for who in ("AUTHOR", "COMMITTER"):
+        monkeypatch.setenv(f"GIT_{who}_NAME", "Grace")
+        monkeypatch.setenv(f"GIT_{who}_EMAIL", "grace@example.org")
+    worktrees = Worktrees(agent)
+    made = await worktrees.make("x")
+    (made.root / "new.txt").write_text("new\n")
+    await worktrees.merge(made.root, "A new file")
+    assert git(shop, "log", "-1", "--format=%an <%ae>", "--", "new.txt") == "Grace <grace@example.org>"
 
 
 async def test_its_conversations_rules_and_trust_are_those_of_the_project(

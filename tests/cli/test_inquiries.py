@@ -20,7 +20,8 @@ QUESTIONS = (
     [
         ("2\n1 2\n", InquiryAnswer((("Postgres",), ("ruff", "pytest")))),
         ("9\nredis\nruff\n", InquiryAnswer((("redis",), ("ruff",)))),
-        ("1\nn\n", InquiryAnswer(declined=True)),
+        ("1\nn\n", InquiryAnswer((("SQLite",), ()))),
+        ("\nn\n", InquiryAnswer(declined=True)),
         ("", InquiryAnswer(declined=True)),
     ],
 )

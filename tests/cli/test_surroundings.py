@@ -61,3 +61,17 @@ def test_a_working_directory_that_is_gone(project: Path) -> None:
 
 def test_a_closed_stdin_under_the_interface(project: Path) -> None:
     expect_clear(start('exec "$@" <&-', [], project), "needs a terminal")
+
+
+def test_a_file_of_the_project_with_the_name_of_a_module_is_not_imported(tmp_path: Path) -> None:
+    for name in ("argparse", "asyncio", "enum", "gc", "json", "msgspec", "re", "signal", "sqlite3", "typing"):
+        (tmp_path / f"{name}.py").write_text("import os\nos._exit(99)\n")
+    for arguments in (
+        ["--version"],
+        ["config", "show"],
+        ["doctor"],
+        ["run", "hello", "--model", "none/none"],
+    ):
+        done = start('exec "$@"', arguments, tmp_path)
+        assert done.returncode != 99, arguments
+        assert "Traceback" not in done.stderr

@@ -85,6 +85,11 @@ def test_the_output_of_the_last_call_is_told(project: Path) -> None:
     assert 'print("hello")' in "\n".join(said[first:last])
 
 
+def test_without_a_plan_there_are_no_todos(project: Path) -> None:
+    said = piped(project, "/todos\nlist files\n/todos\n").stdout
+    assert said.count("The agent has made no plan here.") == 2
+
+
 def test_what_was_taken_back_comes_back(project: Path) -> None:
     said = piped(project, f"/permissions auto\n{REPLACE}\n/undo\n/redo\n").stdout
     assert "Error" not in said

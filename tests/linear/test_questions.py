@@ -106,7 +106,7 @@ def test_a_question_of_the_model_is_its_choices_by_number() -> None:
         "Question 1 of 2 from the sub-agent x: Which␛[1m one?",
         "  1. SQLite: one file",
         "  2. No",
-        "Answer with a number, or in your own words; n or an empty line skips:",
+        "Answer with a number, or in your own words; n or an empty line skips it:",
     ]
     assert "Answer with numbers" in describe_inquiry(inquiry, 2)[-1]
 
@@ -144,10 +144,11 @@ async def test_questions_are_asked_line_by_line(capsys: pytest.CaptureFixture[st
     lines = InputLines(source, interactive=False)
     lines.open()
     try:
-        os.write(target, b"7\n1\n1 3\n\n")
+        os.write(target, b"7\n1\n1 3\n\nn\n2\nn\n")
         questions, inquiry = Questions(lines), Inquiry("c", (DATABASE, CHECKS))
         assert await questions.inquire(inquiry) == InquiryAnswer((("SQLite",), ("ruff", "pytest")))
         assert await questions.inquire(inquiry) == InquiryAnswer(declined=True)
+        assert await questions.inquire(inquiry) == InquiryAnswer((("No",), ()))
         os.close(target)
         assert await questions.inquire(inquiry) is None
     finally:
@@ -157,3 +158,21 @@ async def test_questions_are_asked_line_by_line(capsys: pytest.CaptureFixture[st
     assert "Not a choice: '7'. Answer with a number" in printed
     assert "Answered: ruff, pytest" in printed
     assert "Skipped: end of input." in printed
+
+
+async def test_a_command_is_no_answer(capsys: pytest.CaptureFixture[str]) -> None:
+    source, target = os.pipe()
+    lines = InputLines(source, interactive=False)
+    lines.open()
+    try:
+        os.write(target, b"/help\n/model x\n!ls\n/var/lib\n/usage\ny\n")
+        questions = Questions(lines)
+        assert await questions.inquire(Inquiry("c", (DATABASE,))) == InquiryAnswer((("/var/lib",),))
+        assert await questions.ask(NARROW) == Answer(allow=True)
+    finally:
+        lines.close()
+        os.close(source)
+        os.close(target)
+    printed = capsys.readouterr().out
+    assert printed.count("Answer the question first.") == 4
+    assert printed.count("/resume [NUMBER or ID]: continue a past conversation") == 1

@@ -150,3 +150,18 @@ def test_the_questions_name_what_a_conversation_does() -> None:
     )
     assert describe_closing(waiting) == "“five” is waiting for you. Interrupt and close it?"
     assert describe_closing(working) == "“six” is still running. Interrupt and close it?"
+
+
+def test_the_questions_name_the_background_commands_that_would_end() -> None:
+    one = OpenConversation("a", "five", "idle", current=True, background=["p1  npm run dev"])
+    two = OpenConversation("b", "six", "working", background=["p2  make"])
+    assert describe_quit([one], 0) == (
+        "A background command is running:\n\n  p1  npm run dev\n\nStop it and quit?"
+    )
+    assert describe_closing(one) == (
+        "A background command is running:\n\n  p1  npm run dev\n\nStop it and close the conversation?"
+    )
+    assert describe_quit([one, two], 0) == (
+        "2 background commands are running:\n\n  p1  npm run dev\n  p2  make\n\n"
+        "“six” is still running. Interrupt it and quit?"
+    )

@@ -9,7 +9,7 @@ import msgspec
 
 from cogency_tui.agent.call_interceptors import InterceptedCall, join_notes
 from cogency_tui.agent.hooks.hook import Hook
-from cogency_tui.agent.hooks.runner import HookRunner, Occasion, Verdict, first_line
+from cogency_tui.agent.hooks.runner import HookRunner, Occasion, Verdict, first_line, quoted
 from cogency_tui.config.hooks import HookEvent
 from cogency_tui.errors import ToolError
 from cogency_tui.protocol.events import HookRun
@@ -39,7 +39,9 @@ class CallHooks:
             verdict = await self._run(hook, event, call, {})
             if verdict.context and hook.claude_event:
                 verdict.run["added"] = verdict.context
-                self._contexts.append((call.hooks, f"[The hook {hook.name} adds: {verdict.context}]"))
+                self._contexts.append(
+                    (call.hooks, f"[The hook {hook.name} adds:]\n{quoted(verdict.context)}")
+                )
             if verdict.blocks:
                 raise ToolError(
                     f"The hook {hook.name} blocked this call: {verdict.reason}",
@@ -64,10 +66,10 @@ class CallHooks:
             notes += [*self._reports(call, verdict), *verdict.notes]
             refresh_seen(call.context, verdict.edits)
             if verdict.blocks:
-                notes.append(f"[The hook {hook.name} reports: {verdict.reason}]")
+                notes.append(f"[The hook {hook.name} reports:]\n{quoted(verdict.reason)}")
             if verdict.context and hook.claude_event:
                 verdict.run["added"] = verdict.context
-                notes.append(f"[The hook {hook.name} adds: {verdict.context}]")
+                notes.append(f"[The hook {hook.name} adds:]\n{quoted(verdict.context)}")
         return replace(outcome, note=join_notes(*notes))
 
     def _taken_contexts(self, call: InterceptedCall) -> list[str]:

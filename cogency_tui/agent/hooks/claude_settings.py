@@ -81,7 +81,7 @@ def command_lines(data: bytes) -> list[str]:
         hooks = read_claude_hooks(data, "project", "")
     except SettingsError:
         return []
-    return [hook.command for hook in hooks if hook.words]
+    return [hook.line for hook in hooks if hook.words]
 
 
 def _parse(data: bytes) -> tuple[str, dict[str, Any]]:

@@ -1,6 +1,7 @@
 """A configured hook: where it comes from, what it runs on, and which calls it is for."""
 
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,6 +44,13 @@ class Hook:
         if self.claude_event and len(self.words) == 3 and self.words[:2] == (shell_path(), "-c"):
             return " ".join(self.words[2].split())
         return " ".join(word if word and not _BLANK.search(word) else f"'{word}'" for word in self.words)
+
+    @property
+    def line(self) -> str:
+        """Its command as a line for a shell."""
+        if self.claude_event and self.words[1:2] == ("-c",):
+            return self.words[2]
+        return shlex.join(self.words)
 
     @property
     def can_run(self) -> bool:

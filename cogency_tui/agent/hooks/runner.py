@@ -20,8 +20,9 @@ from cogency_tui.agent.hooks.process import ProcessEnd, run_process
 from cogency_tui.config.hooks import INSIDE, HookEvent
 from cogency_tui.errors import JournalError, StoreError, ToolError
 from cogency_tui.protocol.events import HookChange, HookRun, HookState
+from cogency_tui.protocol.transcript import fenced
 from cogency_tui.redaction import Redactor
-from cogency_tui.safe_text import without_escapes
+from cogency_tui.safe_text import reveal, without_escapes
 from cogency_tui.store.edit_records import Edit
 from cogency_tui.tools.journal_protocol import Consent
 from cogency_tui.tools.shell.concealed_proc_environ import conceal
@@ -132,6 +133,7 @@ class HookRunner:
         environ = scrubbed(os.environ, engine.secrets)
         # As a command, it can inspect its parents.
         await in_thread(conceal, os.environ.keys() - environ.keys())
+        environ |= await in_thread(_import_setting, hook, root)
         deadline = time.monotonic() + seconds
         # Claude Code has no tool that changes several files.
         is_apart = hook.takes_each_file or (hook.claude_event and len(occasion.files) > 1)
@@ -233,6 +235,17 @@ class HookRunner:
         return await in_thread(_compared, hook, edits, blobs)
 
 
+def _import_setting(hook: Hook, project: Path) -> Mapping[str, str]:
+    """The variable by which Python imports nothing from the project's root, where it would and no hook of the
+    project names a module there. Blocks."""
+    if not any("py" in word for word in hook.words):
+        return {}
+    from cogency_tui.agent.project.hook_commands import imports_from_project
+
+    imports = imports_from_project(hook.line, project, may_name_modules=hook.owner == "project")
+    return {"PYTHONSAFEPATH": "1"} if imports else {}
+
+
 def _compared(hook: Hook, edits: Sequence[Edit], blobs: "Blobs") -> tuple[list[HookChange], dict[str, str]]:
     """Blocks."""
     changes: list[HookChange] = []
@@ -313,6 +326,11 @@ def _described(ends: Sequence[ProcessEnd], problem: str) -> tuple[HookState, str
             said = first_line(end.errors) or first_line(end.output)
             return "failed", f"{how}: {said}" if said else how
     return "done", ""
+
+
+def quoted(text: str) -> str:
+    """What a hook wrote, as a quote for the model: it cannot pass for what is around it or be invisible."""
+    return fenced("\t".join(map(reveal, text.split("\t"))))
 
 
 def first_line(text: str) -> str:

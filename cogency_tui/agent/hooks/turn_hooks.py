@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from cogency_tui.agent.hooks.hook import Hook
-from cogency_tui.agent.hooks.runner import HookRunner, Occasion, Verdict, first_line
+from cogency_tui.agent.hooks.runner import HookRunner, Occasion, Verdict, first_line, quoted
 from cogency_tui.config.hooks import HookEvent
 from cogency_tui.errors import CogencyError
 from cogency_tui.protocol.dialects import new_id
@@ -35,7 +35,7 @@ class HookContext:
     def add(self, hook: Hook, verdict: Verdict) -> None:
         """Add what a hook has, with its name."""
         if verdict.context:
-            block = f"[The hook {hook.name} adds:]\n{verdict.context}"
+            block = f"[The hook {hook.name} adds, not the user:]\n{quoted(verdict.context)}"
             self.text = f"{self.text}\n\n{block}" if self.text else block
             self.added.append({"name": hook.name, "lines": verdict.context.count("\n") + 1})
 
@@ -125,9 +125,9 @@ class TurnHooks:
             if notice and (may_continue or not verdict.blocks):
                 await say(notice)
             if verdict.blocks:
-                yield f"The hook {hook.name} asks you to continue: {verdict.reason}"
+                yield f"[The hook {hook.name}, not the user, asks you to continue:]\n{quoted(verdict.reason)}"
             if verdict.context and hook.claude_event:
-                yield f"The hook {hook.name} adds: {verdict.context}"
+                yield f"[The hook {hook.name} adds, not the user:]\n{quoted(verdict.context)}"
 
     def _require(self, hook: Hook, verdict: Verdict, what: str) -> None:
         """Note what a hook has for the user.

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from time import time
-from typing import Literal, NamedTuple, Protocol, TypeVar, cast
+from typing import Literal, NamedTuple, Protocol, Self, TypeVar, cast
 
 from cogency_tui.agent.permissions.grants import (
     ANY_COMMAND,
@@ -149,6 +149,8 @@ class Question:
     asker: str = ""
     paths: tuple[Path, ...] = ()
     updated: bool = False
+    keeps_running: bool = False
+    """True for a command that goes on in the background."""
     round: Callable[[], Round] = field(default=Round, compare=False, repr=False)
 
     @property
@@ -158,11 +160,12 @@ class Question:
 
     @property
     def explanation(self) -> str:
-        """The reason and the asker in sentences; empty if there is neither."""
+        """What outlives the call, the reason and the asker in sentences; empty without any."""
         # That of a limit says what an answer allows.
         label = "" if self.effect == "money" else "Reason: "
         reason = [f"{label}{self.reason}."] if self.reason else []
-        return " ".join([*reason, *([f"Requested by {self.asker}."] if self.asker else [])])
+        stays = ["Keeps running in the background until it is stopped."] if self.keeps_running else []
+        return " ".join([*stays, *reason, *([f"Requested by {self.asker}."] if self.asker else [])])
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,13 +188,18 @@ class Inquiry:
 
 @dataclass(frozen=True, slots=True)
 class InquiryAnswer:
-    """The `answers` to each question of an inquiry: labels of its choices, or the user's own words. If they
-    `declined`, `reason` is what they wrote to that; it goes to the model.
+    """The `answers` to each question of an inquiry: labels of its choices, or the user's own words; none to a
+    question that was skipped. If they `declined`, `reason` is what they wrote to that; it goes to the model.
     """
 
     answers: Answers = ()
     declined: bool = False
     reason: str = ""
+
+    @classmethod
+    def of(cls, answers: Answers) -> Self:
+        """The answers given to one question after the other; a refusal if each was skipped."""
+        return cls(answers) if any(answers) else cls(declined=True)
 
 
 Inquire = Callable[[Inquiry], Awaitable[InquiryAnswer | None]]
@@ -678,6 +686,7 @@ class Gate:
             asker=self._asker,
             paths=intent.paths if intent.effect == "write" else (),
             updated=waiting.is_outdated or waiting.is_updated,
+            keeps_running=intent.keeps_running,
             round=partial(self._round, waiting),
         )
 

@@ -12,6 +12,7 @@ cannot be found. The calls block.
 import hashlib
 import os
 import re
+import shlex
 import stat
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -161,7 +162,11 @@ _MANIFESTS = frozenset(
 _ENTRIES = ("__main__.py", "__init__.py", "package.json", "index.js")
 """The files that an interpreter starts from when given a directory."""
 
-_PROJECT = re.compile(r"\{project\}|\$\{?(?:CLAUDE_PROJECT_DIR|COGENCY_PROJECT|PWD)\b\}?")
+_DIRECTORY = (
+    r"\$\{?(?:CLAUDE_PROJECT_DIR|COGENCY_PROJECT|PWD)\b(?::?-(?:\$PWD|\$\(pwd\)|[^}$`]*))?\}?|\$\(pwd\)|`pwd`"
+)
+_TOP = r"\$\(git rev-parse --show-toplevel(?: 2> ?/dev/null)?\)|`git rev-parse --show-toplevel`"
+PROJECT = re.compile(rf"\{{project\}}|{_DIRECTORY}|{_TOP}")
 """What stands for the project's directory in the command of a hook."""
 
 _REDIRECTED = re.compile(r""">{1,2}\s*(?:"[^"]*"|'[^']*'|\S+)+""")
@@ -224,16 +229,25 @@ def _programs(project: Path, servers: Sequence[Mapping[str, Any]], hooks: Sequen
             everything = [path for path in everything if is_source(path) or _decides(path)]
         if is_hook and any(Path(word).name in _MANIFESTS for word in _words(table)):
             everything += [path for path in _manifests(project) if path not in everything]
+        is_whole = True
+        if isinstance(server, str):
+            # The parser is loaded where there are hooks.
+            from cogency_tui.agent.project.hook_commands import runs_of
+
+            runs = runs_of(server, project)
+            is_whole = runs.is_whole
+            everything += [path for path in runs.paths if path not in everything]
         named = [path for path in everything if not path.is_relative_to(project / FOLDER)]
         programs = [_read(project, path) for path in named]
         places = _places_of_hook(project, named) if is_hook else _places(project, table, named)
         try:
             found |= _sources(project, places)
-            known = (is_hook or bool(everything or places)) and None not in programs
+            known = (is_whole if is_hook else bool(everything or places)) and None not in programs
         except (OSError, WorkspaceError, TooMuchError):
             known = False
         if not known or len(found) + len(programs) > _MOST_FILES:
-            unknown.append((server if isinstance(server, str) else " ".join(_words(server)))[:200])
+            line = server if isinstance(server, str) else " ".join(_words(server))
+            unknown.append(" ".join(line.split())[:200])
         for path, program in zip(named[: _MOST_FILES - len(found)], programs, strict=False):
             if program is not None:
                 found[f"{ABOVE}{path.relative_to(project).as_posix()}"] = program
@@ -243,13 +257,13 @@ def _programs(project: Path, servers: Sequence[Mapping[str, Any]], hooks: Sequen
 def _as_line(command: object) -> str:
     """The command of a hook as one text; empty where it is none."""
     if isinstance(command, list):
-        return " ".join(word for word in cast("list[object]", command) if isinstance(word, str))
+        return shlex.join(word for word in cast("list[object]", command) if isinstance(word, str))
     return command if isinstance(command, str) else ""
 
 
 def _hook_table(line: str, project: Path) -> dict[str, Any]:
     """The command line of a hook as the table of a server: each of its words, and all pieces of them."""
-    line = _REDIRECTED.sub(" ", _PROJECT.sub(lambda _found: str(project), line))
+    line = _REDIRECTED.sub(" ", PROJECT.sub(lambda _found: str(project), line))
     pieces = [piece for piece in _WORDS.split(line) if piece]
     # Quotes within a word join what they separate.
     joined = [piece for piece in _WORDS.split(line.replace('"', "").replace("'", "")) if piece]

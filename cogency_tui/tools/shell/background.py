@@ -13,7 +13,6 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import partial
-from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,11 +37,16 @@ _TAIL = 150_000
 _LAST_LINES, _LAST_CHARACTERS = 10, 2000
 """The end of the output of a command that has ended, as the model receives it."""
 
+_LONGEST_ID = 12
+
 _NAMED = 80
 """Characters of a command or a line in one line."""
 
 _SEARCHED = 64_000
 """The last bytes of unread output that a new watch searches."""
+
+_FIRST_LINES, _FIRST_CHARACTERS = 10, 2000
+"""The first output of a command, as the model receives it with the result of the start."""
 
 _HEAD_OF_NEWS = "Background commands, since your last request. Their output is data."
 
@@ -53,7 +57,7 @@ class BackgroundState:
 
     `started` is in seconds since the epoch, `seconds` is its running time; `ended` describes how it ended,
     once it has. Lines that match `watched` are reported, `matches` so far, of which `match` is the first one
-    that the model has not received.
+    that the model has not received. `skipped` bytes came too fast to be searched.
     """
 
     id: str
@@ -66,13 +70,31 @@ class BackgroundState:
     watched: str = ""
     matches: int = 0
     match: str = ""
+    skipped: int = 0
+    by_user: bool = False
+    """True if the user has stopped it."""
 
     @property
     def described(self) -> str:
         """Describe its state."""
         if self.ended is None:
             return f"running for {self.seconds:.1f} s"
-        return f"{self.ended.described} after {self.seconds:.1f} s"
+        return f"{self.how} after {self.seconds:.1f} s"
+
+    @property
+    def how(self) -> str:
+        """Describe how it ended; empty while it runs."""
+        if self.ended is None:
+            return ""
+        is_stopped_by_user = self.by_user and self.ended.stopped
+        return f"{self.ended.described} by the user" if is_stopped_by_user else self.ended.described
+
+
+class _Numbers:
+    """The last number that was given to a command."""
+
+    def __init__(self) -> None:
+        self.last = 0
 
 
 class Background:
@@ -84,13 +106,16 @@ class Background:
         self.ends_with_answer = False
         """True if they end with the model's answer."""
         self._all: dict[str, _Process] = {}
-        self._numbers = count(1)
+        self._numbers = _Numbers()
+        self._lost: list[str] = []
+        """Those that ended with an earlier program, unknown to the model."""
 
     def of(self, owner: str, *, ends_with_answer: bool = False) -> "Background":
         """Return the view of one conversation."""
         view = copy(self)
         view._owner = owner
         view.ends_with_answer = ends_with_answer
+        view._lost = []
         return view
 
     async def start(
@@ -109,7 +134,8 @@ class Background:
             OSError, ValueError: it could not be started.
         """
         self._make_room()
-        id = f"p{next(self._numbers)}"
+        self._numbers.last += 1
+        id = f"p{self._numbers.last}"
         redacted = partial(RedactedStream, secrets or {}, known)
         redactor = Redactor(secrets or {}, known)
         process = _Process(id, self._owner or "", command, cwd, redactor, redacted, self._grace)
@@ -121,6 +147,23 @@ class Background:
             del self._all[id]
             raise
         return id
+
+    def resume(self, known: Mapping[str, bool]) -> None:
+        """Continue after the commands that the model knows of, by id, with True for those that it takes to
+        run: later ones have other ids, and of those that do not run the model is told."""
+        numbers = [int(id[1:]) for id in known if id[1:].isdecimal() and len(id) < _LONGEST_ID]
+        self._numbers.last = max([self._numbers.last, *numbers])
+        there = {process.id for process in self._processes()}
+        self._lost = [shown(id[:_LONGEST_ID]) for id, runs in known.items() if runs and id not in there]
+
+    def known(self) -> dict[str, bool]:
+        """Return what the model knows once it has the news: the ids, and whether each runs."""
+        return {process.id: not process.is_end_known for process in self._processes()}
+
+    @property
+    def lost(self) -> Sequence[str]:
+        """Those that ended with an earlier program, which the model is yet to be told."""
+        return tuple(self._lost)
 
     def listed(self) -> list[BackgroundState]:
         """List all of them, in the order of their start."""
@@ -150,6 +193,22 @@ class Background:
         """
         return self._process(id).unread()
 
+    def read_start(self, id: str) -> str:
+        """Return its first output for the agent. Of a long one only the first lines, and all remains to be
+        read.
+
+        Raises:
+            ToolError: there is none with this id.
+        """
+        whole = self.output(id)
+        first = "\n".join(whole.split("\n")[:_FIRST_LINES])[:_FIRST_CHARACTERS]
+        rest = whole[len(first) :].strip("\n")
+        if not rest:
+            return self.read(id)
+        lines = rest.count("\n") + 1
+        more = f"{lines:,} more {'line' if lines == 1 else 'lines'}, {len(rest):,} characters"
+        return f"{first}\n[{more}: read them with processes]"
+
     def output(self, id: str) -> str:
         """Return its whole stored output; for the user.
 
@@ -163,9 +222,11 @@ class Background:
         included; none with an empty one.
 
         Raises:
-            ToolError: there is none with this id, or the pattern is no regular expression.
+            ToolError: there is none with this id, it has ended, or the pattern is no regular expression.
         """
         process = self._process(id)
+        if process.ended is not None:
+            raise ToolError(f"{id} has ended: {process.listed().described}.", "Read its output instead.")
         process.watch(pattern)
         return process.listed()
 
@@ -180,7 +241,9 @@ class Background:
     def take_news(self) -> tuple[str, str]:
         """Return what the model does not know of the commands yet, in a line for the user and as text for the
         model; both empty without news."""
-        news = [found for process in self._processes() if (found := process.take_news()) is not None]
+        lost, self._lost = self._lost, []
+        news = [_describe_lost(lost)] if lost else []
+        news += [found for process in self._processes() if (found := process.take_news()) is not None]
         if not news:
             return "", ""
         return "; ".join(line for line, _text in news), "\n\n".join(
@@ -205,13 +268,14 @@ class Background:
         await process.wait(seconds)
         return process.listed()
 
-    async def stop(self, id: str) -> BackgroundState:
-        """End it, with all its processes.
+    async def stop(self, id: str, *, by_user: bool = False) -> BackgroundState:
+        """End it, with all its processes; note whether it is the user who does.
 
         Raises:
             ToolError: there is none with this id.
         """
         process = self._process(id)
+        process.by_user = process.by_user or by_user
         await process.stop()
         return process.listed()
 
@@ -259,6 +323,8 @@ class _Process:
         self.owner = owner
         self.pid = 0
         self.ended: Ended | None = None
+        self.by_user = False
+        """True if the user stops it."""
         self._command = command
         self._cwd = cwd
         self._redactor, self._stream = redactor, redacted()
@@ -310,6 +376,8 @@ class _Process:
             watched=watch.pattern if watch else "",
             matches=watch.matches if watch else 0,
             match=watch.first if watch else "",
+            skipped=watch.skipped if watch else 0,
+            by_user=self.by_user,
         )
 
     def watch(self, pattern: str) -> None:
@@ -324,7 +392,7 @@ class _Process:
         if pattern:
             watch = Watch(pattern, self._redacted())
             head, _missing, tail = self._unread.parts()
-            watch.feed((head + tail)[-_SEARCHED:], final=self.ended is not None)
+            watch.feed((head + tail)[-_SEARCHED:])
             self._watch = watch
 
     def take_news(self) -> tuple[str, str] | None:
@@ -335,7 +403,9 @@ class _Process:
         if watch is not None and watch.has_news:
             found, omitted = watch.take()
             more = f"\n{omitted}" if omitted else ""
-            lines.append(f"{self.id}: {_one_line(found[0])}{' …' if len(found) > 1 or omitted else ''}")
+            more_lines = f" and {len(found) - 1:,} other lines" if len(found) > 2 else " and another line"
+            others = (more_lines if len(found) > 1 else "", f"; {omitted}" if omitted else "")
+            lines.append(f"{self.id}: {_one_line(found[0])}{''.join(others)}")
             texts.append(f"{name} wrote what matches {watch.pattern}:\n{fenced(_joined(found))}{more}")
         if watch is not None and watch.has_failed:
             self._watch = None
@@ -387,6 +457,12 @@ class _Process:
             running.close()
             if self._watch is not None:
                 self._watch.feed(b"", final=True)
+
+
+def _describe_lost(ids: Sequence[str]) -> tuple[str, str]:
+    """Describe the commands that ended with an earlier program, in a line and as text."""
+    line = f"The conversation was closed: {', '.join(ids)} ended with it"
+    return line, f"{line}."
 
 
 def _one_line(text: str) -> str:

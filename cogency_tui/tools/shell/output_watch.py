@@ -55,6 +55,8 @@ class Watch:
         self._clock = clock
         self._room, self._since = float(BURST), clock()
         self._skipped = 0
+        self.skipped = 0
+        """Bytes that came too fast to be searched, so far."""
         self._in_gap = False
         self._found: dict[str, int] = {}
         self._omitted = 0
@@ -77,6 +79,7 @@ class Watch:
         self._since = now
         if len(data) > self._room:
             self._skipped += len(data)
+            self.skipped += len(data)
             self._rest, self._in_gap = "", True
             return b""
         self._room -= len(data)

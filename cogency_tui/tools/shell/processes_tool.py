@@ -68,14 +68,18 @@ class Processes:
         if args.action == "watch":
             process = self._background.watch(process.id, args.pattern)
             state = f"watched for {shown(process.watched)}" if process.watched else "no longer watched"
-            return Outcome(f"{process.id}: {state}", f"{process.described}, {state}")
+            done = "watched" if process.watched else state
+            return Outcome(f"{process.id}: {done}", f"{process.described}, {state}")
         if args.action == "stop":
             process = await self._background.stop(process.id)
         if process.ended is not None:
             self._background.acknowledge(process.id)
+        background = {process.id: process.ended is None}
         output = self._background.read(process.id).rstrip("\n") or "(nothing new)"
         return Outcome(
-            f"{process.id}: {process.described}", "\n".join([process.described, output, *_notes(process)])
+            f"{process.id}: {process.described}",
+            "\n".join([process.described, output, *_notes(process)]),
+            background=background,
         )
 
     def _named(self, args: ProcessesArgs) -> BackgroundState:

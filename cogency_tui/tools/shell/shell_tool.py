@@ -152,6 +152,7 @@ class Shell:
             "command",
             f"Run {summary(args.command)}{place}{how}",
             detail=await in_thread(shown, args.command, context.variables),
+            keeps_running=args.background,
             paths=(cwd.path,),
             everything=True,
             outside=far.outside,
@@ -260,7 +261,7 @@ class Shell:
             if found is not None and process.ended is None:
                 found.goes_on(lambda: background.over(id))
         notes = _seen(found)
-        output = background.read(id)
+        output = background.read(id) if process.ended is not None else background.read_start(id)
         if output:
             context.report(output)
         if process.ended is not None:
@@ -269,7 +270,8 @@ class Shell:
             return with_protected(_outcome(process.ended, 0, output, notes, sandboxed=bool(wrapper)), found)
         end = "; it ends with your answer" if background.ends_with_answer else ""
         lines = [f"started in the background as {id}{end}", output.rstrip("\n") or "(no output yet)", *notes]
-        return with_protected(Outcome(f"{id} runs in the background", "\n".join(lines)), found)
+        outcome = Outcome(f"{id} runs in the background", "\n".join(lines), background={id: True})
+        return with_protected(outcome, found)
 
 
 def _recorded(

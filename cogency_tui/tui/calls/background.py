@@ -6,6 +6,7 @@ timer runs otherwise.
 """
 
 import asyncio
+from collections.abc import Callable
 from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -33,10 +34,16 @@ QUIET = 30.0
 
 
 class BackgroundCommands(FeatureCommands):
-    """Updates the tool calls pane of `screen` with the agent's background commands."""
+    """Updates the tool calls pane of `screen` with the agent's background commands. `changed` is called when
+    another number of them runs, `go_to` shows the list."""
 
-    def __init__(self, screen: Screen[Any], bridge: Bridge) -> None:
+    def __init__(
+        self, screen: Screen[Any], bridge: Bridge, changed: Callable[[], None], go_to: Callable[[], None]
+    ) -> None:
         super().__init__(screen, bridge)
+        self._changed = changed
+        self._go_to = go_to
+        self._running = 0
         self._timer: Timer | None = None
         self._pane: ToolCalls | None = None
         self._shown: list[BackgroundCommand] = []
@@ -44,11 +51,22 @@ class BackgroundCommands(FeatureCommands):
         """The commands as they were at the last poll."""
         self._notified: dict[str, float] = {}
         """When the user was last notified of what a command wrote, on the monotonic clock."""
+        self._told: dict[str, BackgroundState] = {}
+        """The commands as they were when the user was last notified of what they wrote."""
         self._stopped: set[str] = set()
         """The commands that the user has stopped."""
 
     def handlers(self) -> dict[str, Handler]:
-        return {}
+        return {"show_background": lambda _argument: self._go_to()}
+
+    @property
+    def running(self) -> list[str]:
+        """Those of the conversation that run, each with its id and its command."""
+        background, id = self._bridge.agent.background, self._bridge.conversation_id
+        if background is None or id is None:
+            return []
+        listed = background.of(id).listed()
+        return [f"{each.id}  {one_line(each.command)}" for each in listed if each.ended is None]
 
     def refresh(self) -> None:
         """Refresh the pane with the present state of the commands."""
@@ -63,10 +81,13 @@ class BackgroundCommands(FeatureCommands):
             # A poll may come after the screen's widgets are removed, when a query would fail.
             self._pane = self._pane or self._screen.query_one(ToolCalls)
             self._pane.show_commands(commands, self._output)
-        running = any(command.state == "running" for command in commands)
-        if running and self._timer is None:
+        running = sum(command.state == "running" for command in commands)
+        if running != self._running:
+            self._running = running
+            self._changed()
+        if running > 0 and self._timer is None:
             self._timer = self._screen.set_interval(INTERVAL, self.refresh, name="background")
-        elif not running and self._timer is not None:
+        elif running == 0 and self._timer is not None:
             self._timer.stop()
             self._timer = None
 
@@ -79,7 +100,9 @@ class BackgroundCommands(FeatureCommands):
             text = f"{now.id} has ended: {now.described}\n$ {one_line(now.command)}"
             (self.warn if now.ended.status else self.say)(text)
         elif now.matches > before.matches and now.match and self._may_notify(now.id):
-            self.say(f"{now.id}: {one_line(now.match)}")
+            before = self._told.get(now.id, before)
+            self._told[now.id] = now
+            self.say(f"{now.id}: {one_line(now.match)}{_describe_others(now, before)}")
 
     def _may_notify(self, id: str) -> bool:
         at = monotonic()
@@ -107,11 +130,11 @@ class BackgroundCommands(FeatureCommands):
         try:
             self._stopped.add(id)
             # A stop once begun is completed: a half-stopped command would be left without an owner.
-            stopped = await asyncio.shield(background.stop(id))
+            stopped = await asyncio.shield(background.stop(id, by_user=True))
         except ToolError as exc:
             self.complain(exc)
         else:
-            self.say(f"{stopped.id}: {stopped.described}")
+            self.say(f"{stopped.id}: {_as_you(stopped, stopped.described)}")
         self.refresh()
 
     def _output(self, id: str) -> str:
@@ -126,10 +149,28 @@ class BackgroundCommands(FeatureCommands):
 def _as_shown(listed: "BackgroundState") -> BackgroundCommand:
     ended = listed.ended
     state: State = "running" if ended is None else "done" if ended.status == 0 else "failed"
-    remark = ended.described if ended is not None else ""
+    remark = _as_you(listed, listed.how)
     found = ""
+    if ended is not None and ended.stopped:
+        state, found = "interrupted", remark
     if ended is None and listed.watched:
         found = "1 match" if listed.matches == 1 else f"{listed.matches:,} matches"
-        remark = f"watching {one_line(listed.watched)}{f' · {found}' if listed.matches else ''}"
+        # Some of a flood is not searched.
+        found = f"at least {found}" if listed.skipped and listed.matches else found
+        skipped = f" · {listed.skipped:,} bytes too fast to be searched" if listed.skipped else ""
+        matches = f" · {found}" if listed.matches else ""
+        remark = f"watching {one_line(listed.watched)}{matches}{skipped}"
         found = found if listed.matches else "watching"
     return BackgroundCommand(listed.id, listed.command, listed.started, listed.seconds, state, remark, found)
+
+
+def _as_you(state: "BackgroundState", text: str) -> str:
+    """Address the user who has stopped the command."""
+    return text.replace("by the user", "by you", 1) if state.by_user else text
+
+
+def _describe_others(now: "BackgroundState", before: "BackgroundState") -> str:
+    """Describe what else it wrote since then that matches, and what was not searched."""
+    count, skipped = now.matches - before.matches - 1, now.skipped - before.skipped
+    others = f" and {count:,} more" if count > 0 else ""
+    return f"{others}{f'; {skipped:,} bytes came too fast to be searched' if skipped > 0 else ''}"

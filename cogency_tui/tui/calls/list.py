@@ -212,6 +212,7 @@ class CallList(SelectList[Row]):
                 frame=self.frame,
                 on=on,
                 word=command.found,
+                name=command.id,
             )
         call = rows.transcript.call(row.call)
         if row.step == HIDDEN:

@@ -127,6 +127,16 @@ class ToolCalls(Surface):
             self.screen.set_focus(self.query_one(CallList))
         return is_call
 
+    def go_to_commands(self) -> None:
+        """Select and focus the last background command that runs, else the last one."""
+        rows = self.query_one(CallList)
+        self._filter(CallFilter())
+        self.query_one(FilterLine).clear()
+        commands = rows.calls.commands
+        if latest := [each for each in commands if each.state == "running"] or list(commands):
+            rows.select(rows.place_of(latest[-1].id) or 0)
+            self.screen.set_focus(rows)
+
     def select(self, index: int) -> bool:
         """Select the call that is unit `index`, regardless of the filter; return whether it is a call."""
         rows = self.query_one(CallList)

@@ -96,7 +96,7 @@ class Features:
             OnOtherScreens(screen),
             self.drafts.switch,
         )
-        self.background = BackgroundCommands(screen, bridge)
+        self.background = BackgroundCommands(screen, bridge, display.show_state, display.go_to_background)
         self.review = ReviewCommands(screen, bridge, display, self._restored)
         self.files = FileCommands(screen, bridge, display, self.review.compare, self.updates.refresh_branch)
         self.questions = Questions(
@@ -130,6 +130,7 @@ class Features:
         }
         self.handlers |= _handlers_of(
             self.conversations,
+            self.background,
             recall,
             self.timeline,
             rerun,
@@ -151,7 +152,7 @@ class Features:
             SettingsCommands(screen, bridge, display),
             StatusCommands(screen, bridge, facts),
             UsageCommands(screen, bridge, recall.recall),
-            UntilCommands(screen, bridge, self._begin_until),
+            UntilCommands(screen, bridge, self._begin_until, self._give_back),
             WorktreeCommands(screen, bridge, OnOtherScreens(screen)),
         )
 
@@ -211,6 +212,11 @@ class Features:
         self.updates.refresh()
         self.files.refresh()
         self.files.list_shown()
+
+    def _give_back(self, text: str) -> None:
+        """Put a text that could not be run into the prompt again, unless the user has begun another."""
+        if not self._screen.query_one(Prompt).text.strip():
+            self.conversations.suggest(text)
 
     def _begin_until(self) -> None:
         self.display.follow()

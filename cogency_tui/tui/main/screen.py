@@ -460,6 +460,7 @@ class MainScreen(PartialScreen[None]):
             total=self._display.transcript.total if self._open else {},
             at=self._last_event,
             unsaved=unsaved,
+            background=self._features.background.running if self._open else (),
             worktree=self.agent.worktree,
             is_rerun=self.show_result is not None,
         )

@@ -142,6 +142,13 @@ class MainDisplay(Display):
                     panes.toggle("calls", width)
                 self._screen.query_one(ToolCalls).go_to(cursor.unit)
 
+    def go_to_background(self) -> None:
+        """Select the latest background command in the tool calls pane."""
+        panes, width = self._screen.query_one(Panes), self._screen.size.width
+        if "calls" not in panes.shown(width):
+            panes.toggle("calls", width)
+        self._screen.query_one(ToolCalls).go_to_commands()
+
     def await_answer(self, since: float | None) -> None:
         self._asked = since
         self._show_activity()
@@ -211,6 +218,8 @@ class MainDisplay(Display):
             session_expires=bridge.agent.session_expires(bridge.conversation_id),
             plan=transcript.plan,
         )
+        if (background := bridge.agent.background) is not None:
+            status = replace(status, running=sum(each.ended is None for each in background.listed()))
         if (until := bridge.until) is not None:
             status = replace(status, until=until.name, until_progress=until.progress)
         find(StatusBar).report(status)

@@ -218,6 +218,8 @@ class DockedQuestion(Vertical, Generic[Asked], can_focus=True):
         """True while the focus is elsewhere, but in the window."""
         self._reasoning = False
         """True while the user writes a reason for a no."""
+        self._draft = ""
+        """What they had written where the question was shown before; the field begins with it."""
         self._held = HeldLetter(self)
         """The letter of an answer that is held back."""
         self._scrolls = False
@@ -247,6 +249,21 @@ class DockedQuestion(Vertical, Generic[Asked], can_focus=True):
         self._window = self.screen.size
         screen: Any = self.screen
         screen.screen_layout_refresh_signal.subscribe(self, self._follow_window)
+        if self._draft and not self._away:
+            self._open_draft()
+
+    def follow(self, other: "DockedQuestion[Asked]") -> None:
+        """Go on from `other`, which has shown this question on another screen: keep what the user did."""
+        self._draft = other._written
+
+    @property
+    def _written(self) -> str:
+        """The words that the user has not sent."""
+        return self.query_one(ReasonField).value if self._reasoning else self._draft
+
+    def _open_draft(self) -> None:
+        """Show the field with the words of before."""
+        self.action_reason()
 
     def on_unmount(self) -> None:
         self.screen.remove_class("-question-alone", "-question-tight", "-question-foot")
@@ -753,6 +770,10 @@ class DockedQuestion(Vertical, Generic[Asked], can_focus=True):
     def _reason(self, *, shown: bool) -> None:
         field = self.query_one(ReasonField)
         self._reasoning = field.display = shown
+        if shown and self._draft:
+            field.value = self._draft
+            field.cursor_position = len(self._draft)
+        self._draft = ""
         self.screen.set_focus(field if shown else self)
         self._offer()
 

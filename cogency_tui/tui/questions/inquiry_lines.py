@@ -18,6 +18,8 @@ PICK, TURN = "pick", "turn"
 """The keys in a style's meta data: under these, a choice has its number, and a question's name its place."""
 
 _OWN = "Other…"
+_MOST_LINES = 6
+"""Lines of a question above its choices."""
 
 SKIP = Reply("n", "Skip", "decline")
 _SKIP_SAYING = Reply("r", "Skip, and say why", "reason", ("Say why",))
@@ -61,10 +63,15 @@ def draw_inquiry(
     styles: ThemeStyles,
     ways: Ways,
 ) -> tuple[Drawing, list[int]]:
-    """Draw the question at place `at`, and the line at which each of its choices begins; the last is that for
-    own words. The subject is the question without the choices."""
+    """Draw the question at place `at`, and the line at which each of its choices begins, that for own words,
+    and what is below them. The subject is the question without the choices."""
     question, selection = inquiry.questions[at], selections[at]
-    lines = draw_head(reveal(question.question), "", inquiry, width, styles, ways)
+    head = draw_head(reveal(question.question), "", inquiry, width, styles, ways)
+    # The choices are in sight, however long the question is: its rest is below them.
+    at_end = len(head) if len(head) <= _MOST_LINES + 1 else _MOST_LINES
+    lines, rest = head[:at_end], head[at_end:]
+    if rest:
+        lines += wrap([Segment(f"… {len(rest):,} more lines below the answers", styles("dim"))], width)
     if len(inquiry.questions) > 1:
         lines += _draw_names(inquiry, selections, at, width, styles)
     if inquiry.asker:
@@ -74,6 +81,8 @@ def draw_inquiry(
     for row in range(len(question.choices) + 1):
         starts.append(len(lines))
         lines += _draw_choice(question, selection, row, width, styles)
+    starts.append(len(lines))
+    lines += [Line([]), *rest] if rest else []
     return Drawing(lines, subject), starts
 
 
@@ -126,12 +135,12 @@ def replies_to(inquiry: Inquiry, selections: Sequence[Selection], at: int, *, en
     question = inquiry.questions[at]
     several, last = question.several, len(question.choices) + 1
     replies = [Reply(f"1–{last}", "Toggle" if several else "Choose", "")]
-    is_ready = all(each.is_made for each in selections)
+    is_last = all(each.is_made for place, each in enumerate(selections) if place != at)
     if several and entered:
         replies[0] = Reply("space", f"or 1–{last} Toggle", "mark")
-    if entered and selections[at].is_made and (several or len(selections) > 1):
-        label = "Send" if is_ready else "Next question"
-        replies.append(Reply("enter", label, "choose", ("Next",) if not is_ready else ()))
+    if entered and (several or (selections[at].is_made and len(selections) > 1)):
+        label = "Send" if is_last else "Next question"
+        replies.append(Reply("enter", label, "choose", ("Next",) if not is_last else ()))
     elif len(selections) > 1:
         replies.append(Reply("tab", "Next question", "select(1)", ("Next",)))
     return [*replies, SKIP, _SKIP_SAYING, STOP]

@@ -31,12 +31,16 @@ from cogency_tui.tui.questions.reason_field import ReasonField
 from cogency_tui.tui.theme_styles import ThemeStyles
 
 _DIGITS = "1234567"
+_NO_DIGITS = "089"
+"""Those that no question has: they do nothing, as a number beyond the choices of one."""
+
+_REASON = -1
 
 
 class InquiryPanel(DockedQuestion[Inquiry]):
     """Shows the questions of an inquiry one by one, and hands on the answers."""
 
-    ANSWER_KEYS = frozenset(_DIGITS + "nr")
+    ANSWER_KEYS = frozenset(_DIGITS + _NO_DIGITS + "nr")
     ENTERING = frozenset(
         ("move(1)", "move(-1)", "select(1)", "select(-1)", "scroll(10)", "scroll(-10)"),
     )
@@ -99,8 +103,25 @@ class InquiryPanel(DockedQuestion[Inquiry]):
         """True while the user writes an answer in their own words, not why they skip."""
         self._starts: list[int] = []
         """The lines at which the choices begin."""
+        self._draft_for = _REASON
+        """The place of the question that the words of before answer, or `_REASON`."""
         self._entered = False
+        self._is_led = False
+        """True if the key that leads to the answers is shown: it turns to no other question."""
+        self._only_enters = False
+        """True if the present key only enters the question."""
         super().__init__(question, hands, after=after, away=away, clock=clock)
+
+    def follow(self, other: DockedQuestion[Inquiry]) -> None:
+        super().follow(other)
+        if isinstance(other, InquiryPanel):
+            self._at, self._selections = other._at, other._selections
+            own = other._at if other._is_own else _REASON
+            self._draft_for = own if other._reasoning else other._draft_for
+
+    def _open_draft(self) -> None:
+        if self._draft_for in (self._at, _REASON):
+            self._open_field(own=self._draft_for != _REASON)
 
     @property
     def _selection(self) -> Selection:
@@ -115,7 +136,7 @@ class InquiryPanel(DockedQuestion[Inquiry]):
     def _title(self) -> str:
         if self._looked_at:
             return title_of(self._question_shown)
-        return self.question.questions[self._at].question
+        return " ".join(self.question.questions[self._at].question.split())
 
     @property
     def _wanted(self) -> Sequence[Reply]:
@@ -239,14 +260,24 @@ class InquiryPanel(DockedQuestion[Inquiry]):
         self._point_at((cursor + step) % rows if cursor >= 0 else 0 if step > 0 else rows - 1)
 
     def action_select(self, step: int) -> None:
-        """Show the next question, or the one before; of a single one, move the cursor. The first key only
-        enters the question."""
+        """Show the next question, or the one before; of a single one, move the cursor. A key to which the
+        prompt led only enters the question."""
         if self._reasoning or self._looked_at:
             return
-        if len(self._selections) == 1 or self._selection.cursor < 0:
+        if len(self._selections) == 1 or self._only_enters:
+            self._only_enters = False
             self.action_move(step)
         else:
             self._turn_to((self._at + step) % len(self._selections))
+
+    def _enter(self) -> None:
+        self._only_enters = not self._entered and (self._is_led or self._takes_text)
+        self._is_led = False
+        super()._enter()
+
+    def _take_idle(self, event: events.Key) -> None:
+        super()._take_idle(event)
+        self._is_led = True
 
     def action_mark(self) -> None:
         """Choose the row under the cursor, or no longer."""
@@ -262,16 +293,19 @@ class InquiryPanel(DockedQuestion[Inquiry]):
             self._choices.show_remark(f"{key_name('enter')} was too early")
             return
         selection, several = self._selection, self.question.questions[self._at].several
+        if several and selection.is_made:
+            self._go_on(gives=True)
+            return
         if selection.cursor == self._last_row and not selection.words:
             self._write_own()
             return
-        is_words = selection.cursor == self._last_row
-        if selection.cursor >= 0 and not is_words and not (several and selection.is_made):
+        if not several and 0 <= selection.cursor < self._last_row:
             self._mark(selection.cursor)
         if self._selection.is_made:
             self._go_on(gives=True)
         else:
-            self._choices.show_remark("choose an answer")
+            how = "Space selects, n skips" if several else "↑ ↓ select, n skips"
+            self._choices.show_remark(f"nothing selected: {how}")
 
     def action_decline(self) -> None:
         """Answer none of the questions."""
@@ -288,6 +322,8 @@ class InquiryPanel(DockedQuestion[Inquiry]):
         self._is_own = own
         field.placeholder = "Your answer" if own else "Why not?"
         field.value = self._selection.words if own else ""
+        if self._draft_for != (self._at if own else _REASON):
+            self._draft = ""
         self._reason(shown=True)
 
     def action_refuse(self) -> None:

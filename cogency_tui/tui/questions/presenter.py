@@ -167,6 +167,8 @@ class Questions:
                 )
                 after, away = old if old is not None and old.is_given else None, top is not self._screen
                 self._panel = panel = _panel_of(asked.question, hands, after, away=away)
+                if old is not None and old.question is asked.question:
+                    panel.follow(old)
                 self._mount(panel, top, after=old)
                 self._show_call(asked.question)
             if old is not None:

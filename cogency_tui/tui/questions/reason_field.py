@@ -17,6 +17,8 @@ class ReasonField(Input):
 
     def on_mount(self) -> None:
         self.cursor_blink = False
+        # A key after the words of before goes on with them.
+        self.select_on_focus = False
 
     def _on_paste(self, event: events.Paste) -> None:
         # Textual's handler, which is called after this one, inserts the text.

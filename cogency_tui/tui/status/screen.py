@@ -12,7 +12,16 @@ from cogency_tui.protocol.events import Measure
 from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.dialogs import Choices, DialogBody, DialogBox, DialogTitle, ReadingScreen
 from cogency_tui.tui.kit.lines import BLANK, Line, cells, wrap
-from cogency_tui.tui.kit.number_format import dollars, duration, percent, ratio, tokens, when, whole_seconds
+from cogency_tui.tui.kit.number_format import (
+    dollars,
+    duration,
+    percent,
+    plural,
+    ratio,
+    tokens,
+    when,
+    whole_seconds,
+)
 from cogency_tui.tui.status.status_bar import Status, describe_sandbox, effort_in_force
 from cogency_tui.tui.theme_styles import ThemeStyles
 
@@ -41,6 +50,8 @@ def settings_of(status: Status) -> list[Fact]:
         *([Fact("Service tier", _service_tier(status))] if status.service_tier else []),
         Fact("Dialect", _dialect(status)),
     ]
+    if status.running:
+        facts.append(Fact("Background", f"{plural(status.running, 'command')} running"))
     sandbox = describe_sandbox(status.sandbox)
     return [*facts, Fact("Sandbox", sandbox)] if sandbox else facts
 

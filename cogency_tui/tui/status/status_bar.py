@@ -76,6 +76,8 @@ class Status(msgspec.Struct, frozen=True):
     until: str = ""
     until_progress: str = ""
     plan: "Sequence[PlannedStep]" = ()
+    running: int = 0
+    """The number of background commands that run."""
 
     @property
     def in_effect(self) -> Permissions:
@@ -255,6 +257,7 @@ class StatusBar(KeyBar):
             *_background(self.background, styles),
             *_vim_status(self._vim, styles),
             *_until(status, styles),
+            *_running(status, styles),
             Part([model], "Model. Click or press F2 to choose another", "command('choose_model')"),
             *_plan(status, styles),
             *_context(status, styles),
@@ -330,6 +333,14 @@ def _until(status: Status, styles: ThemeStyles) -> list[Part]:
         Part([command], tooltip, "command('until')"),
         Part([progress], tooltip, "command('until')", " · "),
     ]
+
+
+def _running(status: Status, styles: ThemeStyles) -> list[Part]:
+    """The number of background commands that run."""
+    if not status.running:
+        return []
+    shown = Segment(f"{status.running} background", styles("running", "background"))
+    return [Part([shown], "Background commands running. Click to go to them", "command('show_background')")]
 
 
 def _context(status: Status, styles: ThemeStyles) -> list[Part]:

@@ -36,8 +36,8 @@ class OpenConversation(msgspec.Struct, frozen=True):
     not seen the end of its work; `seconds` is how long it has been working, `retry` the seconds until it
     repeats a request (0 if it does not), `at` the Unix time of its last event (0 if it has none), `message`
     the user's last message, `question` what it asks, `unsaved` what the user has typed in boxes that are
-    open, `worktree` the name of the git worktree that it is in.
-    One that `is_rerun` runs a turn again in a scratch copy."""
+    open, `background` its background commands that run, `worktree` the name of the git worktree that it
+    is in. One that `is_rerun` runs a turn again in a scratch copy."""
 
     key: str
     title: str
@@ -52,6 +52,7 @@ class OpenConversation(msgspec.Struct, frozen=True):
     total: Measure = {}
     at: float = 0.0
     unsaved: Sequence[str] = ()
+    background: Sequence[str] = ()
     worktree: str = ""
     is_rerun: bool = False
 
@@ -148,6 +149,9 @@ def draw_note(row: OpenConversation | None, width: int, styles: ThemeStyles) -> 
 _LONGEST_NAME, _LONGEST_QUESTION = 32, 48
 """Cells in a notification."""
 
+_MOST_COMMANDS = 5
+"""The background commands that are named."""
+
 
 def describe_news(row: OpenConversation) -> str:
     """What a conversation that is not shown has come to, for a notification."""
@@ -160,6 +164,11 @@ def describe_news(row: OpenConversation) -> str:
 def describe_closing(row: OpenConversation) -> str:
     """The question whether to close a conversation; empty if nothing would be lost or interrupted."""
     question = f"{_describe_work(row)} Interrupt and close it?" if row.is_running else ""
+    if row.background and not question:
+        stops = f"Stop {_them(row.background)} and close the conversation?"
+        question = f"{_describe_background(row.background)}\n\n{stops}"
+    elif row.background:
+        question = f"{_describe_background(row.background)}\n\n{question}"
     return _describe_loss(row.unsaved, question, "close the conversation")
 
 
@@ -168,7 +177,24 @@ def describe_quit(rows: Sequence[OpenConversation], questions: int) -> str:
     nothing would be lost or interrupted."""
     running = [row for row in rows if row.is_running]
     unsaved = [text if row.current else f"{text} in “{row.name}”" for row in rows for text in row.unsaved]
-    return _describe_loss(unsaved, _describe_interruption(running, questions) if running else "", "quit")
+    question = _describe_interruption(running, questions) if running else ""
+    if background := [each for row in rows for each in row.background]:
+        asks = question or f"Stop {_them(background)} and quit?"
+        question = f"{_describe_background(background)}\n\n{asks}"
+    return _describe_loss(unsaved, question, "quit")
+
+
+def _describe_background(commands: Sequence[str]) -> str:
+    """Name the background commands that would end."""
+    many = len(commands) > 1
+    head = f"{len(commands)} background commands are running" if many else "A background command is running"
+    listed = [f"  {fit(each, _LONGEST_QUESTION)}" for each in commands[:_MOST_COMMANDS]]
+    more = [f"  … {len(commands) - _MOST_COMMANDS} more"] if len(commands) > _MOST_COMMANDS else []
+    return "\n".join([f"{head}:\n", *listed, *more])
+
+
+def _them(commands: Sequence[str]) -> str:
+    return "them" if len(commands) > 1 else "it"
 
 
 def _describe_loss(unsaved: Sequence[str], question: str, verb: str) -> str:

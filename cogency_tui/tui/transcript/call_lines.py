@@ -406,10 +406,13 @@ def command_row(
     frame: int,
     on: str = "surface",
     word: str = "",
+    name: str = "",
 ) -> Line:
-    """Draw a background command with its running time in `seconds`, and a `word` in place of its state."""
+    """Draw a background command after its `name`, with its running time in `seconds`, and a `word` in place
+    of its state."""
     head = [
         Segment(f"{_glyph(state, frame)} ", styles(ROLES[state], on)),
+        *([Segment(f"{name} ", styles("dim", on))] if name else []),
         Segment("$ ", styles("edit", on)),
     ]
     style = styles(ROLES[state] if state == "running" else "dim", on)

@@ -17,11 +17,19 @@ _USAGE = (
 
 
 class UntilCommands(FeatureCommands):
-    """Runs `/until` on `screen`; `begins` is called when work begins."""
+    """Runs `/until` on `screen`; `begins` is called when work begins, and `give_back` puts a text that cannot
+    be run into the prompt again."""
 
-    def __init__(self, screen: Screen[Any], bridge: Bridge, begins: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        screen: Screen[Any],
+        bridge: Bridge,
+        begins: Callable[[], None],
+        give_back: Callable[[str], None],
+    ) -> None:
         super().__init__(screen, bridge)
         self._begins = begins
+        self._give_back = give_back
 
     def handlers(self) -> dict[str, Handler]:
         return {"until": self.work_until}
@@ -32,6 +40,9 @@ class UntilCommands(FeatureCommands):
         running = self._bridge.until
         if argument == "off" or (running is None and not argument):
             self._end() if argument else self.say(_USAGE)
+        elif running is not None and argument:
+            self.warn(f"One is already running (`{running.name}`). /until off ends it.")
+            self._give_back(f"/until {argument}")
         elif running is not None:
             self.say(
                 f"Until `{running.name}` succeeds: {running.progress}. Esc stops, /until off ends it after "
@@ -47,7 +58,9 @@ class UntilCommands(FeatureCommands):
             until, message = read_until(argument)
         except UsageError as error:
             self.complain(error)
+            self._give_back(f"/until {argument}")
             return
+        until.note_provider(self._bridge.agent.provider)
         self._begins()
         self._bridge.work_until(until, Written(message) if message else None)
 

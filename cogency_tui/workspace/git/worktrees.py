@@ -24,6 +24,9 @@ from cogency_tui.workspace.protected_names import shown
 BRANCHES = "cogency/"
 """The beginning of the branches of worktrees."""
 
+_IDENTITY = ("EMAIL", *(f"GIT_{who}_{what}" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")))
+"""Variables that tell git who commits."""
+
 _PATIENCE = 120.0
 _CONFLICT = (1,)
 _MOST_NAMED = 5
@@ -67,6 +70,7 @@ class WorkingTree(SafeGit):
 
     def __init__(self, directory: Path) -> None:
         super().__init__(directory, _PATIENCE)
+        self._environment |= {name: os.environ[name] for name in _IDENTITY if name in os.environ}
 
     @cached_property
     def problem(self) -> str:
@@ -76,11 +80,18 @@ class WorkingTree(SafeGit):
             return "This project is not in a git repository."
         if Path(top.removesuffix("\n")) != self.directory:
             return f"This project is a part of the repository {shown(top.strip())}."
-        if self._filters is None or self._filters:
-            return "This repository configures filters of its own, which are not run here."
+        if self.has_filters:
+            return (
+                "This repository configures filters of its own, which are not run: no worktree of it is made."
+            )
         if self._ask("rev-parse", "--verify", "--quiet", "HEAD^{commit}") is None:
             return "This repository has no commit yet."
         return ""
+
+    @property
+    def has_filters(self) -> bool:
+        """True if the repository itself configures filters, or may do so."""
+        return self._filters is None or bool(self._filters)
 
     @property
     def head(self) -> str:

@@ -82,7 +82,7 @@ async def test_after_a_call_exit_2_tells_the_model_and_undoes_nothing(bench: Ben
         payload = only_result(await turn(agent))["payload"]
     assert file.read_text() == "x = 2\n"
     assert payload["state"] == "done"
-    assert payload.get("note") == "[The hook lint reports: a.py:1: x is a poor name]"
+    assert payload.get("note") == "[The hook lint reports:]\n```\na.py:1: x is a poor name\n```"
 
 
 async def test_any_other_status_is_the_hooks_own_failure(bench: Bench) -> None:

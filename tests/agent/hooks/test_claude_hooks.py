@@ -194,8 +194,8 @@ async def test_context_and_reasons_reach_the_model(claude: Claude) -> None:
     async with claude.agent(call("shell", command="true"), "Ok.") as agent:
         result = only_result(await turn(agent))
     note = result["payload"].get("note", "")
-    assert "adds: It is slow.]" in note
-    assert "reports: Run the tests.]" in note
+    assert "adds:]\n```\nIt is slow.\n```" in note
+    assert "reports:]\n```\nRun the tests.\n```" in note
     last = runs([result])[-1]
     assert (last["state"], last["outcome"], last["output"]) == ("done", "Noted.", "")
 
@@ -247,8 +247,8 @@ async def test_a_hook_after_a_call_may_block_and_add(claude: Claude) -> None:
     async with claude.agent(call("shell", command="true"), "Ok.") as agent:
         result = only_result(await turn(agent))
     note = result["payload"].get("note", "")
-    assert "reports: It is broken.]" in note
-    assert "adds: The log is in x.log.]" in note
+    assert "reports:]\n```\nIt is broken.\n```" in note
+    assert "adds:]\n```\nThe log is in x.log.\n```" in note
     assert [run.get("added") for run in runs([result])] == ["The log is in x.log."]
 
 

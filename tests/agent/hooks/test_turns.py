@@ -11,6 +11,7 @@ import pytest
 from cogency_tui.agent.hooks.turn_hooks import MOST_CONTINUATIONS, HookBlockedError
 from cogency_tui.config.hooks import EVENTS
 from cogency_tui.errors import NetworkError
+from cogency_tui.protocol.transcript import fenced
 from tests.agent.delegation import results
 from tests.agent.hooks.bench import Bench, call, edits, hook, notices, shell, turn
 
@@ -64,8 +65,9 @@ async def test_what_they_print_before_a_message_is_context_for_the_model(bench: 
         events = await turn(agent, "hello")
         first = bench.sent
         await turn(agent, "and on")
-    assert "hello\n\n[The hook branch adds:]\nOn branch main.\n\n[The hook time adds:]\nIt is late." in first
-    assert bench.sent.endswith("and on\n\n[The hook time adds:]\nIt is late.")
+    time = f"[The hook time adds, not the user:]\n{fenced('It is late.')}"
+    assert f"hello\n\n[The hook branch adds, not the user:]\n{fenced('On branch main.')}\n\n{time}" in first
+    assert bench.sent.endswith(f"and on\n\n{time}")
     assert notices(events) == []
     (message,) = [event for event in events if event["type"] == "user"]
     assert message["content"] == "hello"
@@ -127,7 +129,8 @@ async def test_a_turn_continues_with_the_reason_of_a_hook(bench: Bench, tmp_path
     hooks = {"tests": shell("after_turn", script, str(flag))}
     async with bench.agent("Done.", "Now they were.", hooks=hooks) as agent:
         events = await turn(agent)
-    assert "The hook tests asks you to continue: The tests were not run." in bench.sent
+    asked = f"[The hook tests, not the user, asks you to continue:]\n{fenced('The tests were not run.')}"
+    assert json.dumps(asked) in bench.sent
     answers = [event["content"] for event in events if event["type"] == "respond"]
     assert "".join(answers) == "Done.Now they were."
     assert [event["type"] for event in events].count("end") == 1
@@ -152,7 +155,7 @@ async def test_a_hook_after_a_message_may_have_the_model_go_on(bench: Bench) -> 
     assert "Say please." in bench.sent
     assert len(bench.provider.sent) == 2
     assert [result["payload"]["outcome"] for result in results(events)] == [
-        "The hook polite asks you to continue: Say please."
+        f"[The hook polite, not the user, asks you to continue:]\n{fenced('Say please.')}"
     ]
 
 

@@ -115,7 +115,7 @@ def test_it_stands_in_the_order_of_the_block_with_commands_and_with_a_stop(
 
 async def test_watch_reports_matches_and_its_state(server: Bench, background: Background) -> None:
     outcome = await server.run("processes", id="p1", action="watch", pattern="more|error")
-    assert outcome.outcome == "p1: watched for more|error"
+    assert outcome.outcome == "p1: watched"
     (server.root / "go").touch()
     await until(lambda: background.get("p1").matches)
     assert "more" in background.take_news()[1]
@@ -153,3 +153,30 @@ async def test_they_are_named_with_their_command_while_they_run(
     assert background.running() == ["p1 (`# a server…`)"]
     await background.stop("p1")
     assert background.running() == []
+
+
+async def test_an_ended_command_cannot_be_watched(bench: Bench, background: Background) -> None:
+    bench.registry = Registry([Shell(background=background), Processes(background)])
+    await bench.run("shell", command="sleep 0.6; exit 7", background=True)
+    await background.settle("p1", 10)
+    with pytest.raises(ToolError, match="p1 has ended: exit 7 after "):
+        await bench.run("processes", id="p1", action="watch", pattern="x")
+
+
+async def test_the_model_is_told_that_the_user_has_stopped_it(server: Bench, background: Background) -> None:
+    assert (await background.stop("p1", by_user=True)).how == "stopped by the user"
+    assert "has ended: stopped by the user after " in background.take_news()[1]
+
+
+async def test_of_a_flood_at_the_start_the_first_lines_are_returned_and_all_can_be_read(
+    bench: Bench, background: Background
+) -> None:
+    bench.registry = Registry([Shell(background=background), Processes(background)])
+    outcome = await bench.run("shell", command="seq -f 'line %g!' 1000; sleep 1000", background=True)
+    _started, *first, rest = outcome.content.split("\n")
+    assert first == [f"line {number}!" for number in range(1, 11)]
+    assert rest.startswith("[990 more lines, ")
+    assert rest.endswith(" characters: read them with processes]")
+    read = await bench.run("processes", id="p1", action="read")
+    assert read.content.endswith("\nline 999!\nline 1000!")
+    await background.stop("p1")

@@ -478,6 +478,7 @@ async def test_background_command_goes_on_after_the_call(lasting: Bench) -> None
 async def test_background_command_says_so_in_the_question(lasting: Bench) -> None:
     lasting.put("sub/x", "")
     intent = await lasting.plan("shell", command="make watch", cwd="sub", background=True)
+    assert intent.keeps_running
     assert intent.summary == "Run make watch in sub in the background"
 
 

@@ -8,7 +8,8 @@ import pytest
 from textual.pilot import Pilot
 
 from cogency_tui.tools.shell.background import Background
-from cogency_tui.tui.kit.dialogs import Confirmation
+from cogency_tui.tui.bridge import Bridge
+from cogency_tui.tui.kit.dialogs import Confirmation, QuestionBody
 from tests.tui.driving import (
     app_over,
     calls_of,
@@ -17,8 +18,10 @@ from tests.tui.driving import (
     head_of,
     main_of,
     prompt_of,
+    seen,
     send,
     shown,
+    status_of,
     told,
     until,
 )
@@ -74,8 +77,9 @@ async def test_what_it_writes_is_read_until_it_ends_or_x_stops_it_after_a_questi
         await until(pilot, lambda: isinstance(pilot.app.screen, Confirmation))
         await pilot.press("y")
         await until(pilot, lambda: background.get("p2").ended is not None)
-        await until(pilot, lambda: "p2: stopped" in told(pilot))
-        await until(pilot, lambda: "failed" in shown(calls_of(pilot)))
+        await until(pilot, lambda: "p2: stopped by you after" in told(pilot))
+        await until(pilot, lambda: "stopped by you" in shown(calls_of(pilot)))
+        assert "failed" not in shown(calls_of(pilot))
 
 
 LOOP = "until [ -e go ]; do sleep 0.02; done"
@@ -98,6 +102,7 @@ async def test_what_is_watched_for_and_the_end_are_notices(project: Path) -> Non
         await until(pilot, lambda: "  watching " in shown(calls_of(pilot)))
         (project / "go").touch()
         await until(pilot, lambda: "p1: error 1" in told(pilot))
+        assert "p1 $ until" in shown(calls_of(pilot))
         await until(pilot, lambda: "watching error|ready · 3 matches" in shown(detail_of(pilot)))
         await until(pilot, lambda: "  3 matches " in shown(calls_of(pilot)))
         (project / "stop").touch()
@@ -114,3 +119,33 @@ async def test_a_command_of_another_conversation_is_no_notice(project: Path) -> 
         await background.settle("p1", 10)
         await until(pilot, lambda: not ticking(pilot))
         assert "p1" not in told(pilot)
+
+
+async def test_the_bar_counts_them_and_leads_to_them_and_quitting_asks(project: Path) -> None:
+    agent = ScriptedAgent(project, SCRIPT)
+    agent.background = background = Background(grace=0.5)
+    async with app_over(agent).run_test(size=(100, 30), notifications=True) as pilot:
+        await send(pilot, "go")
+        await finished(pilot)
+        own = background.of(main_of(pilot).bridge.conversation_id or "")
+        for _ in range(2):
+            await own.start("sleep 60", project, dict(os.environ))
+        await send(pilot, "go")
+        await until(pilot, lambda: "2 background" in shown(status_of(pilot)))
+        await finished(pilot)
+        at = shown(status_of(pilot)).index("2 background")
+        await pilot.click(status_of(pilot), offset=(at, 0))
+        await until(pilot, lambda: calls_of(pilot).has_focus)
+        await until(pilot, lambda: "p2 $ sleep 60" in seen(pilot))
+        assert "background  running" in head_of(pilot)
+
+        await pilot.press("ctrl+q")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Confirmation))
+        question = shown(pilot.app.screen.query_one(QuestionBody))
+        assert "2 background commands are running:" in question
+        assert "p1  sleep 60" in question
+        assert "Stop them and quit?" in question
+        await pilot.press("n")
+        await background.close()
+        main_of(pilot).post_message(Bridge.TurnChanged())
+        await until(pilot, lambda: "background" not in shown(status_of(pilot)))

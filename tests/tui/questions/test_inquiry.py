@@ -137,12 +137,17 @@ async def test_a_digit_that_comes_too_early_or_begins_a_text_answers_nothing(pro
         assert agent.answers == []
 
 
-async def test_a_digit_without_a_choice_does_nothing(project: Path) -> None:
-    async with inquired(project, NAME) as (pilot, agent, _panel):
-        await pilot.press("6")
-        await until(pilot, lambda: "6 is not offered" in keys(pilot))
+@pytest.mark.parametrize("digit", ["0", "4", "6", "9"])
+async def test_a_digit_without_a_choice_does_nothing(project: Path, digit: str) -> None:
+    async with inquired(project, NAME) as (pilot, agent, panel):
+        await pilot.press(digit)
+        await until(pilot, lambda: f"{digit} is not offered" in keys(pilot))
         assert agent.answers == []
         assert prompt_of(pilot).text == ""
+        later = monotonic() + 120
+        panel.clock = lambda: later
+        await pilot.press("2")
+        await until(pilot, lambda: agent.answers == [InquiryAnswer((("store",),))])
 
 
 async def test_the_cursor_and_enter_answer_once_the_question_is_entered(project: Path) -> None:
@@ -172,17 +177,105 @@ async def test_several_choices_are_toggled_and_confirmed(project: Path) -> None:
         await until(pilot, lambda: agent.answers == [InquiryAnswer((("basedpyright", "pytest"),))])
 
 
-async def test_nothing_chosen_is_no_answer(project: Path) -> None:
+async def test_enter_sends_only_what_is_ticked(project: Path) -> None:
     async with inquired(project, CHECKS) as (pilot, agent, panel):
-        await pilot.press("1")
-        await until(pilot, lambda: "[x] ruff" in body(pilot))
-        await pilot.press("1")
-        await until(pilot, lambda: "[ ] ruff" in body(pilot))
-        panel._point_at(-1)  # pyright: ignore[reportPrivateUsage]
+        await pilot.press("tab")
+        await until(pilot, lambda: "▸ 1 [ ] ruff" in body(pilot) and "Enter Send" in keys(pilot))
         await until(pilot, lambda: panel.timing.is_confirmed)
         await pilot.press("enter")
-        await until(pilot, lambda: "choose an answer" in keys(pilot))
+        await until(pilot, lambda: "nothing selected: Space selects, n skips" in keys(pilot))
+        assert "[ ] ruff" in body(pilot)
         assert agent.answers == []
+        await pilot.press("space")
+        await until(pilot, lambda: "[x] ruff" in body(pilot) and panel.timing.is_confirmed)
+        await pilot.press("enter")
+        await until(pilot, lambda: agent.answers == [InquiryAnswer((("ruff",),))])
+
+
+async def test_tab_and_shift_tab_turn_to_the_next_question_and_back(project: Path) -> None:
+    async with inquired(project, DATABASE, CHECKS, NAME) as (pilot, _agent, _panel):
+        assert "Tab Next question" in keys(pilot)
+        await pilot.press("tab")
+        await until(pilot, lambda: "Which checks" in body(pilot))
+        await pilot.press("shift+tab")
+        await until(pilot, lambda: "Which database" in body(pilot))
+        await pilot.press("1")
+        await until(pilot, lambda: "Which checks" in body(pilot))
+        await pilot.press("shift+tab")
+        await until(pilot, lambda: "Which database" in body(pilot) and "▸ 1 SQLite ✓" in body(pilot))
+        assert "▸ 4" not in body(pilot)
+
+
+async def test_the_key_that_the_prompt_names_only_enters_the_question(project: Path) -> None:
+    async with inquired(project, DATABASE, NAME) as (pilot, _agent, _panel):
+        await pilot.press("enter")
+        await until(pilot, lambda: "Tab to answer" in keys(pilot))
+        await pilot.press("tab")
+        await until(pilot, lambda: "▸ 1 SQLite" in body(pilot))
+
+
+async def test_answers_and_words_stay_on_another_screen(project: Path) -> None:
+    async with inquired(project, DATABASE, CHECKS, NAME) as (pilot, agent, panel):
+        await pilot.press("2")
+        await until(pilot, lambda: "Which checks" in body(pilot))
+        await pilot.press("1")
+        await until(pilot, lambda: "[x] ruff" in body(pilot))
+        await pilot.press("tab")
+        await until(pilot, lambda: "What is the package called?" in body(pilot))
+        await pilot.press("3")
+        await until(pilot, lambda: panel.query_one(ReasonField).has_focus)
+        await pilot.press(*"bazaar")
+
+        await pilot.press("ctrl+r")
+        await until(pilot, lambda: pilot.app.screen is not main_of(pilot))
+        await until(pilot, lambda: pilot.app.screen.query(InquiryPanel))
+        await pilot.press("f6")
+        await until(pilot, lambda: panel_of(pilot).has_focus)
+        await ready(pilot)
+        assert "Database ✓   Checks ✓   Name" in body(pilot)
+        await pilot.press("left")
+        await until(pilot, lambda: "[x] ruff" in body(pilot))
+        await pilot.press("3")
+        await until(pilot, lambda: "[x] pytest" in body(pilot))
+        await pilot.press("right")
+        await until(pilot, lambda: "What is the package called?" in body(pilot))
+
+        await pilot.press("f6")
+        await until(pilot, lambda: not panel_of(pilot).has_focus_within)
+        await pilot.press("escape")
+        await until(pilot, lambda: pilot.app.screen is main_of(pilot))
+        await until(pilot, lambda: main_of(pilot).query(InquiryPanel))
+        await until(pilot, lambda: main_of(pilot).query(ReasonField))
+        field = panel_of(pilot).query_one(ReasonField)
+        await until(pilot, lambda: field.has_focus and field.value == "bazaar")
+        await pilot.press("s", "enter")
+        await until(pilot, lambda: "Name ✓" in body(pilot))
+        back = await ready(pilot)
+        await pilot.press("down")
+        await until(pilot, lambda: back.timing.is_confirmed and "Enter Send" in keys(pilot))
+        await pilot.press("up")
+        await until(pilot, lambda: back.timing.is_confirmed and "▸ 3 bazaars" in body(pilot))
+        await pilot.press("enter")
+        await until(
+            pilot,
+            lambda: agent.answers == [InquiryAnswer((("Postgres",), ("ruff", "pytest"), ("bazaars",)))],
+        )
+
+
+async def test_answers_stay_while_another_conversation_is_shown(project: Path) -> None:
+    async with inquired(project, DATABASE, NAME) as (pilot, _agent, _panel):
+        await pilot.press("2")
+        await until(pilot, lambda: "What is the package called?" in body(pilot))
+        first = pilot.app.screen
+        await pilot.press("ctrl+n")
+        await until(pilot, lambda: pilot.app.screen is not first)
+        await pilot.press("f9")
+        await until(pilot, lambda: pilot.app.screen is first)
+        assert "What is the package called?" in body(pilot)
+        assert "Database ✓" in body(pilot)
+        await pilot.resize_terminal(70, 20)
+        await until(pilot, lambda: first.size.width == 70)
+        assert "Database ✓" in body(pilot)
 
 
 async def test_own_words_are_an_answer(project: Path) -> None:
@@ -275,6 +368,22 @@ async def test_a_small_window_shows_the_question_and_scrolls_to_the_cursor(proje
         await until(pilot, lambda: "▸ 7 Other…" in body(pilot))
         await pilot.press("down")
         await until(pilot, lambda: "Which database" in body(pilot) and "▸ 1 SQLite" in body(pilot))
+
+
+@pytest.mark.parametrize("text", ["Delete all?" + "\n" * 60, "Delete all?" + "\nline" * 60 + "\nThe end."])
+async def test_the_choices_are_in_sight_however_long_the_question_is(project: Path, text: str) -> None:
+    long = UserQuestion(text, [Choice("Yes,\n\n\nall", "they\nare gone"), Choice("No")])
+    async with inquired(project, long, size=(80, 24)) as (pilot, _agent, panel):
+        assert "Delete all?" in body(pilot)
+        assert "1 Yes, all  they are gone" in body(pilot)
+        assert "2 No" in body(pilot)
+        assert "more lines below the answers" in body(pilot)
+        await pilot.press("up")
+        await until(pilot, lambda: "▸ 3 Other…" in body(pilot))
+        for _ in range(10):
+            await pilot.press("pagedown")
+        await until(pilot, lambda: "↓" not in shown(panel.query_one(MoreLine)))
+        assert text.endswith("\n") or "The end." in body(pilot)
 
 
 async def test_on_another_screen_it_is_a_line_until_f6(project: Path) -> None:

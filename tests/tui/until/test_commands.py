@@ -248,6 +248,20 @@ async def test_without_a_command_it_says_how(project: Path) -> None:
         await until(pilot, lambda: "No /until is running." in told(pilot))
         await send(pilot, "/until --max-turns 0 make")
         await until(pilot, lambda: "--max-turns must be a whole number" in told(pilot))
+        assert prompt_of(pilot).text == "/until --max-turns 0 make"
+
+
+async def test_another_one_waits_in_the_prompt(project: Path) -> None:
+    work = Work(project, WAIT, "Done.")
+    async with work.app() as pilot:
+        await send(pilot, "/until --max-turns 1 false")
+        await until(pilot, lambda: work.waits)
+        await send(pilot, "/until true")
+        await until(pilot, lambda: "One is already running (`false`). /until off ends it." in told(pilot))
+        assert prompt_of(pilot).text == "/until true"
+        prompt_of(pilot).clear_draft()
+        work.go_on.set()
+        await finished(pilot)
 
 
 async def test_a_conversation_that_ended_in_it_says_how_to_go_on(project: Path) -> None:

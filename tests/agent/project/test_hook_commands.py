@@ -1,0 +1,144 @@
+"""What the command of a hook runs of a project: what is found, what is said to be unknown, what Python imports."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from cogency_tui.agent.project.hook_commands import imports_from_project, runs_of
+from cogency_tui.agent.project.mcp_server_sources import programs_of, programs_of_hooks
+
+FILES = (
+    "x.sh",
+    "scripts/x.sh",
+    "scripts/x",
+    "scripts/x.py",
+    "h.py",
+    "tools/cmds",
+    "tools/own.py",
+    "lib/y.sh",
+)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    # What the path contains is no syntax.
+    root = tmp_path.resolve() / "a project's (own)"
+    for name in FILES:
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text("#!/bin/sh\n")
+        (root / name).chmod(0o755)
+    return root
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("scripts/x.sh", "scripts/x.sh"),
+        ("cd scripts && ./x.sh", "scripts/x.sh"),
+        ("cd scripts; python3 x.py", "scripts/x.py"),
+        ("pushd scripts >/dev/null && sh x && popd", "scripts/x"),
+        ("(cd scripts; ./x.sh); date", "scripts/x.sh"),
+        ('"$CLAUDE_PROJECT_DIR"/scripts/x.sh "$1"', "scripts/x.sh"),
+        ("${CLAUDE_PROJECT_DIR:-.}/scripts/x.sh", "scripts/x.sh"),
+        ('"${CLAUDE_PROJECT_DIR:-$PWD}/scripts/x.sh"', "scripts/x.sh"),
+        ("$(git rev-parse --show-toplevel)/scripts/x.sh", "scripts/x.sh"),
+        ("cd $(git rev-parse --show-toplevel)/scripts && sh x", "scripts/x"),
+        ("env -C scripts ./x", "scripts/x"),
+        ("f=scripts/x; bash $f.sh", "scripts/x.sh"),
+        ("bash < tools/cmds", "tools/cmds"),
+        ("sh -c 'cd scripts && ./x'", "scripts/x"),
+        ("[ -x scripts/x ] && scripts/x || true", "scripts/x"),
+    ],
+)
+def test_a_script_is_found_from_the_directory_that_the_command_enters(
+    project: Path, line: str, found: str
+) -> None:
+    runs = runs_of(line, project)
+    assert project / found in runs.paths
+    assert runs.is_whole
+    before = programs_of_hooks(project, [line])
+    assert not before.unknown
+    assert f"../{found}" in before.files
+    (project / found).write_text("#!/bin/sh\necho other\n")
+    assert programs_of_hooks(project, [line]) != before
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "PATH=./bin:$PATH fmt",
+        "export PATH=$PWD/bin:$PATH; date",
+        "PYTHONPATH=lib python3 scripts/x.py",
+        "bash scripts/*.sh",
+        'for f in scripts/*.sh; do sh "$f"; done',
+        "find scripts -name '*.sh' -exec bash {} \\;",
+        "ls scripts | xargs -n1 bash",
+        "cat tools/cmds | bash",
+        'bash -c "$(cat tools/cmds)"',
+        'eval "$COMMAND"',
+        "$FORMATTER x",
+        "python3 -m tools.own",
+        "npm run fmt",
+    ],
+)
+def test_what_the_shell_decides_is_said_to_be_unknown(project: Path, line: str) -> None:
+    assert programs_of_hooks(project, [line]).unknown == (line,)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "jq -r '.tool_input.file_path | select(.)' | xargs ruff format",
+        'read f; if [[ $f == *.py ]]; then ruff format "$f"; fi',
+        "echo done >> hooks.log",
+        "python3 - <<'END'\nprint(1)\nEND",
+        "date",
+    ],
+)
+def test_what_is_only_an_argument_is_not(project: Path, line: str) -> None:
+    assert not programs_of_hooks(project, [line]).unknown
+
+
+def test_what_a_script_runs_by_a_path_belongs_to_it(project: Path) -> None:
+    script = project / "scripts/x.sh"
+    script.write_text('#!/bin/bash\n. "$(dirname "$0")/x"\nlib/y.sh "$1"\nruff check "$1"\n')
+    before = programs_of_hooks(project, ["bash scripts/x.sh"])
+    assert not before.unknown
+    assert "../lib/y.sh" in before.files
+    script.write_text('for f in lib/*.sh; do bash "$f"; done\n')
+    assert programs_of_hooks(project, ["bash scripts/x.sh"]).unknown == ("bash scripts/x.sh",)
+
+
+def test_the_words_of_a_command_are_not_split_again(project: Path) -> None:
+    command = json.dumps(["sh", "-c", "cd scripts && ./x.sh", "hook", "{file}"])
+    found = programs_of(
+        project, {"config.toml": f'[hooks.x]\non = "after_edit"\ncommand = {command}\n'.encode()}
+    )
+    assert "../scripts/x.sh" in found.files
+    assert not found.unknown
+
+
+@pytest.mark.parametrize(
+    ("line", "imports"),
+    [
+        ("python3 -m json.tool", True),
+        ("python3.12 -c 'import json'", True),
+        ("sh -c 'jq . | python3 -m json.tool'", True),
+        ("python3 h.py", True),
+        ("{project}/h.py", True),
+        ("python3 - <<'END'\nimport json\nEND", True),
+        ("python3 scripts/x.py", False),
+        ("cd scripts; python3 x.py", False),
+        ('python3 "$DIR/x.py"', False),
+        ("ruff format h.py", False),
+    ],
+)
+def test_when_python_would_import_from_the_root(project: Path, line: str, imports: bool) -> None:
+    assert imports_from_project(line, project, may_name_modules=False) is imports
+
+
+def test_a_module_of_the_project_is_run_for_its_own_hooks_only(project: Path) -> None:
+    assert not imports_from_project("python3 -m tools.own", project, may_name_modules=True)
+    assert imports_from_project("python3 -m tools.own", project, may_name_modules=False)
+    assert imports_from_project("python3 -m json.tool", project, may_name_modules=True)
