@@ -81,7 +81,12 @@ class ComparisonScreen(ReadingScreen[bool]):
         from cogency_tui.tui.kit.dialogs import Confirmation
 
         question = "Discard the run? Its copy is removed, and its conversation goes to the trash."
-        app_of(self).push_screen(Confirmation(question), lambda yes: self.dismiss(True) if yes else None)
+
+        def answered(yes: bool | None) -> None:
+            if yes:
+                self.dismiss(True)
+
+        app_of(self).push_screen(Confirmation(question), answered)
 
     def _draw(self, width: int, styles: ThemeStyles) -> list[Line]:
         return draw_comparison(self._comparison, width, styles, self._names)
