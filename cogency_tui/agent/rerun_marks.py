@@ -7,7 +7,8 @@ find none.
 from contextlib import suppress
 from pathlib import Path
 
-_MARKS = "reruns"
+from cogency_tui.agent.edits.startup_recovery import RERUNS
+
 _GAP = "."
 
 
@@ -19,8 +20,8 @@ def mark_open(data: Path, id: str) -> None:
     """
     from cogency_tui.temporary_files import owner
 
-    (data / _MARKS).mkdir(parents=True, exist_ok=True)
-    (data / _MARKS / f"{owner()}{_GAP}{id}").touch(mode=0o600)
+    (data / RERUNS).mkdir(parents=True, exist_ok=True)
+    (data / RERUNS / f"{owner()}{_GAP}{id}").touch(mode=0o600)
 
 
 def mark_closed(data: Path, id: str) -> None:
@@ -28,7 +29,7 @@ def mark_closed(data: Path, id: str) -> None:
     from cogency_tui.temporary_files import owner
 
     with suppress(OSError):
-        (data / _MARKS / f"{owner()}{_GAP}{id}").unlink(missing_ok=True)
+        (data / RERUNS / f"{owner()}{_GAP}{id}").unlink(missing_ok=True)
 
 
 def any_left_open(data: Path) -> bool:
@@ -56,7 +57,7 @@ async def trash_left(data: Path) -> None:
 
 def _left(data: Path) -> list[Path]:
     try:
-        marks = [*(data / _MARKS).iterdir()]
+        marks = [*(data / RERUNS).iterdir()]
     except OSError:
         return []
     if not marks:

@@ -6,11 +6,13 @@ Modules are imported on first use: most starts find nothing to settle.
 from contextlib import suppress
 from pathlib import Path
 
-from cogency_tui.agent.rerun_marks import any_left_open, trash_left
 from cogency_tui.errors import CogencyError
 
 SHADOWS = "shadows"
 """The directory below the data directory with the state before commands, a file for each process."""
+
+RERUNS = "reruns"
+"""The directory there with the marks of the reruns that are open."""
 
 
 async def settle_left(data: Path) -> None:
@@ -18,7 +20,9 @@ async def settle_left(data: Path) -> None:
     protected files; the store in `data` holds the notices until it is opened next. Their reruns go to the
     trash.
     """
-    if any_left_open(data):
+    if _any_reruns_left(data):
+        from cogency_tui.agent.rerun_marks import trash_left
+
         await trash_left(data)
     if not _any_commands_left(data):
         return
@@ -42,14 +46,26 @@ async def settle_left(data: Path) -> None:
 
 def any_left(data: Path) -> bool:
     """Return whether a process ended before its commands were settled, or its reruns closed."""
-    return any_left_open(data) or _any_commands_left(data)
+    return _any_reruns_left(data) or _any_commands_left(data)
+
+
+def _any_reruns_left(data: Path) -> bool:
+    if not _names_in(data / RERUNS):
+        return False
+    from cogency_tui.agent.rerun_marks import any_left_open
+
+    return any_left_open(data)
+
+
+def _names_in(directory: Path) -> list[str]:
+    try:
+        return [path.name for path in directory.iterdir()]
+    except OSError:
+        return []
 
 
 def _any_commands_left(data: Path) -> bool:
-    try:
-        names = [path.name for path in (data / SHADOWS).iterdir()]
-    except OSError:
-        return False
+    names = _names_in(data / SHADOWS)
     if not names:
         return False
     from cogency_tui.temporary_files import is_gone
