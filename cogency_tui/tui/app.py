@@ -722,7 +722,8 @@ async def close_agent(agent: "Agent") -> None:
     try:
         await asyncio.wait([closing], timeout=_PATIENCE_AT_END)
         if not closing.done() and (hook := agent.running_hook(None)):
-            print(f"Running the hook {one_line(hook)} (Ctrl+C stops it) …", file=sys.stderr, flush=True)
+            sys.stderr.write(f"Running the hook {one_line(hook)} (Ctrl+C stops it) …\n")
+            sys.stderr.flush()
     finally:
         await closing
 

@@ -1,7 +1,7 @@
 """The process of one run of a hook.
 
-Invariant: it has no terminal and bounded memory for its output; when `run_process` has returned or raised,
-none of its processes runs.
+Invariant: it has no terminal and bounded memory for its output; when `run_hook_process` has returned or
+raised, none of its processes runs.
 """
 
 import asyncio
@@ -58,7 +58,7 @@ def find_program(name: str, cwd: Path, environ: Mapping[str, str]) -> str:
     return found
 
 
-async def run_process(
+async def run_hook_process(
     words: Sequence[str],
     cwd: Path,
     environ: Mapping[str, str],

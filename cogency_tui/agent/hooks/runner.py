@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from cogency_tui.agent.edits.file_history import HOOK
 from cogency_tui.agent.edits.undo_preview import difference
 from cogency_tui.agent.hooks.hook import Hook
-from cogency_tui.agent.hooks.process import ProcessEnd, run_process
+from cogency_tui.agent.hooks.process import ProcessEnd, run_hook_process
 from cogency_tui.config.hooks import INSIDE, HookEvent
 from cogency_tui.errors import JournalError, StoreError, ToolError
 from cogency_tui.protocol.events import HookChange, HookRun, HookState
@@ -147,7 +147,7 @@ class HookRunner:
             own |= {"COGENCY_FILE": str(files[0])} if files else {}
             own |= {"CLAUDE_PROJECT_DIR": str(root)} if hook.claude_event else {}
             given = self._given(hook, occasion, files)
-            end = await run_process(hook.filled_in(files, root), root, environ | own, given, left, signs)
+            end = await run_hook_process(hook.filled_in(files, root), root, environ | own, given, left, signs)
             if end.problem.startswith("timed out"):
                 end = ProcessEnd(
                     None, end.output, end.errors, f"timed out after {seconds:g} s and was stopped"

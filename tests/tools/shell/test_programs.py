@@ -224,6 +224,7 @@ OTHER_WORDS = {
     ("listing_commands", "_listed_by_git"): "commands of git",
     ("loopback", "_PORTS"): "schemes of addresses",
     ("loopback", "_PROXIES"): "schemes of addresses",
+    ("processes_tool", "ProcessesArgs"): "actions",
     ("stream_scripts", "_AWK_VALUES"): "options",
 }
 """Names that mean something else there."""
