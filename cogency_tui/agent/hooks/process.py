@@ -48,7 +48,7 @@ def find_program(name: str, cwd: Path, environ: Mapping[str, str]) -> str:
     """
     if "/" in name:
         path = str(cwd / Path(name).expanduser())
-        found = path if os.access(path, os.X_OK) and not os.path.isdir(path) else None  # noqa: PTH112
+        found = path if os.access(path, os.X_OK) and not os.path.isdir(path) else None  # noqa: PTH112 (text)
     else:
         entries = environ.get("PATH", os.defpath).split(os.pathsep)
         # A relative entry would find the project's files.
