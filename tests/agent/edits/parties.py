@@ -50,13 +50,19 @@ class Here:
         return [not each["payload"]["error"] for each in results(events)]
 
     def _reply(self, call: Call) -> str:
-        """What the model writes; a `put` is the whole file, as it is then, with other lines for one of it."""
+        """What the model writes; a `put` is the whole file, as it is then, with other lines for one of it, or with
+        what is new of these at its end, if somebody has replaced that one."""
         name, args = call
         if name != "put":
             return block(call)
         lines = (self.agent.project / args["file"]).read_text().splitlines()
-        at = lines.index(args["old"]) if args["old"] in lines else len(lines)
-        content = "".join(f"{line}\n" for line in (*lines[:at], *args["new"], *lines[at + 1 :]))
+        old, new = args["old"], args["new"]
+        if old in lines:
+            at = lines.index(old)
+            lines[at : at + 1] = new
+        else:
+            lines += [line for line in new if line != old]
+        content = "".join(f"{line}\n" for line in lines)
         return block(("write", {"file": args["file"], "content": content, "overwrite": True}))
 
     async def decide(self, what: str, number: int) -> list[str]:
