@@ -25,8 +25,8 @@ class Processes:
     name = "processes"
     kind: ToolKind = "execute"
     description = (
-        "List shell's background commands; by id, read the new output of one, stop it, watch it (lines "
-        "matching the regex pattern are reported), or wait for its end or a match."
+        "Background commands of shell: list them, read the new output of one, stop it, watch it for lines "
+        "that match the regex pattern, or wait for its end or a match."
     )
     brief = True
     args = ProcessesArgs
