@@ -40,12 +40,12 @@ from cogency_tui.workspace.paths import Workspace
 
 if TYPE_CHECKING:
     from cogency_tui.agent.context_window import History
-    from cogency_tui.agent.diagnostics import LanguageServersOnDemand
     from cogency_tui.agent.edits.journal import Journal
     from cogency_tui.agent.edits.undo import Undo
     from cogency_tui.agent.event_queue import EventQueue
     from cogency_tui.agent.hooks.listing import ListedHook
     from cogency_tui.agent.images import Images
+    from cogency_tui.agent.language_servers import LanguageServersOnDemand
     from cogency_tui.agent.permissions.gate import Ask, Gate, Inquire
     from cogency_tui.agent.permissions.rules import Rules
     from cogency_tui.agent.profile.profile import Profile

@@ -19,7 +19,6 @@ from cogency_tui.agent.call_graph import TurnActions
 from cogency_tui.agent.call_interceptors import CallInterceptor
 from cogency_tui.agent.context_window import History
 from cogency_tui.agent.cycle_metrics import Calibration
-from cogency_tui.agent.diagnostics import EditDiagnostics
 from cogency_tui.agent.dialect_choice import dialect_for
 from cogency_tui.agent.engine import Engine
 from cogency_tui.agent.model_channels import (
@@ -52,6 +51,8 @@ from cogency_tui.tools.registry import Registry
 from cogency_tui.tools.worker_threads import in_thread
 
 if TYPE_CHECKING:
+    from cogency_tui.agent.diagnostics import EditDiagnostics
+    from cogency_tui.agent.hooks.call_hooks import CallHooks
     from cogency_tui.agent.hooks.hook import Hook
     from cogency_tui.agent.hooks.turn_hooks import HookContext, TurnHooks
 
@@ -116,17 +117,16 @@ class Conversation:
         """The background commands that it has started."""
         self.delegates = engine.project_settings.now
         self._served = engine.servers.tools
-        self._diagnostics = EditDiagnostics(
-            engine.language_servers, engine.workspace, lambda: gate.mode != "plan"
-        )
+        self._diagnostics: EditDiagnostics | None = None
+        """Checks its edits, once there are calls."""
         self.hooks: Sequence[Hook] = ()
         """Those of its turn."""
         self._suspended: dict[Hook, str] = {}
         """Those of them that the user knows to be suspended, with what changed."""
         self.turn_hooks: TurnHooks | None = None
         """Runs those that are not around calls, if there are any."""
-        self.interceptors: Sequence[CallInterceptor] = [self._diagnostics]
-        """What runs around its calls, in this order."""
+        self._call_hooks: CallHooks | None = None
+        """Runs those that are around calls, if there are hooks."""
         self._take_hooks()
         self.registry = assemble(self)
         self.busy = False
@@ -291,7 +291,7 @@ class Conversation:
         from cogency_tui.agent.hooks.turn_hooks import TurnHooks
 
         self.hooks, self._suspended = hooks, {}
-        self.interceptors = [*([CallHooks(self)] if hooks else []), self._diagnostics]
+        self._call_hooks = CallHooks(self) if hooks else None
         # Sub-agents are part of their caller's turn.
         if not self.depth:
             self.turn_hooks = self.turn_hooks or TurnHooks(self)
@@ -445,9 +445,21 @@ class Conversation:
         if self.turn_hooks is not None:
             await self.turn_hooks.end()
         await self.background.close()
-        await self._diagnostics.close()
+        if self._diagnostics is not None:
+            await self._diagnostics.close()
         await self._close_channel()
         await asyncio.gather(*self._recordings)
+
+    @property
+    def interceptors(self) -> Sequence[CallInterceptor]:
+        """What runs around its calls, in this order."""
+        if self._diagnostics is None:
+            from cogency_tui.agent.diagnostics import EditDiagnostics
+
+            self._diagnostics = EditDiagnostics(
+                self.engine.language_servers, self.engine.workspace, lambda: self.gate.mode != "plan"
+            )
+        return [*([] if self._call_hooks is None else [self._call_hooks]), self._diagnostics]
 
     def scheduler(self, actions: TurnActions, preview: Preview, wake: Callable[[], None]) -> Scheduler:
         """The scheduler of a cycle's calls; `actions` are those of its turn so far."""

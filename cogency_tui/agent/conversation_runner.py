@@ -472,9 +472,9 @@ class Conversations:
 
     def shared(self) -> "Engine":
         """The engine, created with the first conversation."""
-        from cogency_tui.agent.diagnostics import LanguageServersOnDemand
         from cogency_tui.agent.edits.journal import Journal
         from cogency_tui.agent.engine import Engine
+        from cogency_tui.agent.language_servers import LanguageServersOnDemand
         from cogency_tui.agent.project.language_server_consent import FILE_NAME, LanguageServerConsent
         from cogency_tui.tools.function import as_tool
         from cogency_tui.tools.mcp.server import Surroundings

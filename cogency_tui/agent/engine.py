@@ -4,11 +4,11 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from cogency_tui.agent.diagnostics import LanguageServersOnDemand
 from cogency_tui.agent.edits.journal import Journal
 from cogency_tui.agent.images import Images
+from cogency_tui.agent.language_servers import LanguageServersOnDemand
 from cogency_tui.agent.profile.profile import Profile
 from cogency_tui.agent.project.settings import ProjectSettings
 from cogency_tui.agent.recall.recall import Recall
@@ -19,9 +19,11 @@ from cogency_tui.store.store import Store
 from cogency_tui.tools.base import Tool
 from cogency_tui.tools.mcp.servers import Servers
 from cogency_tui.tools.shell.background import Background
-from cogency_tui.tools.shell.git_remotes import Remotes
 from cogency_tui.tools.shell.sandbox import Sandbox
 from cogency_tui.workspace.paths import Workspace
+
+if TYPE_CHECKING:
+    from cogency_tui.tools.shell.git_remotes import Remotes
 
 
 @dataclass(slots=True)
@@ -45,7 +47,7 @@ class Engine:
     recall: Recall
     project_settings: ProjectSettings
     servers: Servers
-    remotes: Remotes
+    remotes: "Remotes"
     language_servers: LanguageServersOnDemand
     config: Path | None = None
     profile: Profile | None = None

@@ -8,7 +8,7 @@ import asyncio
 import json
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,14 +17,13 @@ import msgspec
 from cogency_tui.agent.call_by_name import PARAMETERS, NamedArgs, choose, listed, require_current
 from cogency_tui.agent.call_interceptors import join_notes
 from cogency_tui.agent.conversation import Conversation
-from cogency_tui.agent.diagnostics import join_changes
 from cogency_tui.agent.output_variables import substitute
 from cogency_tui.agent.scheduler import Scheduler
 from cogency_tui.agent.subagent_progress import ended, step_begun, step_ended
 from cogency_tui.config.workflows import StepSettings, WorkflowSettings
 from cogency_tui.errors import ToolError
 from cogency_tui.protocol.dialects import new_id
-from cogency_tui.protocol.events import CallEvent, ResultEvent, Step
+from cogency_tui.protocol.events import CallEvent, DiagnosticsChange, ResultEvent, Step
 from cogency_tui.protocol.taint_sources import Sources, recorded
 from cogency_tui.tools.base import Aliases, Intent, Outcome, ToolContext, ToolKind, Touch
 
@@ -168,8 +167,16 @@ class _Run:
             failed=bool(fatal) or not succeeded,
             sources=sources,
             note=join_notes(*(payload.get("note", "") for payload in payloads)),
-            diagnostics=join_changes([each["diagnostics"] for each in payloads if "diagnostics" in each]),
+            diagnostics=_joined([each["diagnostics"] for each in payloads if "diagnostics" in each]),
         )
+
+
+def _joined(changes: Sequence[DiagnosticsChange]) -> DiagnosticsChange | None:
+    if not changes:
+        return None
+    from cogency_tui.agent.diagnostics import join_changes
+
+    return join_changes(changes)
 
 
 def _call(step: StepSettings) -> CallEvent:

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Collection, Generator, Mapping,
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar, cast, runtime_checkable
+from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeAlias, TypeVar, cast, runtime_checkable
 
 import msgspec
 
@@ -31,11 +31,13 @@ from cogency_tui.redaction import MARKER, KnownSecrets, RedactedStream, Redactor
 from cogency_tui.tools.journal_protocol import ALL, Consent, Found, Journal
 from cogency_tui.tools.loss import Loss
 from cogency_tui.tools.seen_files import SeenFiles
-from cogency_tui.tools.shell.git_remotes import Remotes
 from cogency_tui.tools.user_questions import Answers, UserQuestion
 from cogency_tui.workspace.diff import LineCounts
 from cogency_tui.workspace.paths import Location, Workspace
 from cogency_tui.workspace.protected_names import shown
+
+if TYPE_CHECKING:
+    from cogency_tui.tools.shell.git_remotes import Remotes
 
 
 class Places:
@@ -171,6 +173,11 @@ class Touch:
     def widened(self) -> "Touch":
         """Widen to files that are not known yet."""
         return Touch(everything=self.everything or bool(self.paths), writes=self.writes)
+
+
+WRITES_UNKNOWN = "it writes to a place known only at run time, possibly outside the project"
+READS_UNKNOWN = "it reads files known only at run time, possibly outside the project"
+"""What `Intent.outside` says of a command that does not name all of its files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -346,7 +353,7 @@ class ToolContext:
     places: Places | None = None
     consent: Consent = ALL
     agreed: str | None = None
-    remotes: Remotes | None = None
+    remotes: "Remotes | None" = None
     add_image: AddImage | None = None
     answers: Answers = ()
     is_of_skill: Callable[[Path], bool] = field(default=lambda _path: False)

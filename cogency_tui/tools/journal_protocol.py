@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Protocol
 from cogency_tui.protocol.events import ChangedBy
 from cogency_tui.store.edit_records import Version
 from cogency_tui.tools.seen_files import Seen
-from cogency_tui.tools.shell.checkout_commands import Bringing
 from cogency_tui.tools.shell.moved_sole_copies import MovedFiles
 
 if TYPE_CHECKING:
@@ -19,6 +18,20 @@ if TYPE_CHECKING:
 AskToKeep = Callable[[Sequence[str], str], Awaitable[bool | None]]
 """Asks the user whether a command's changes of protected files stay: names with reasons, and a diff. None
 where there is no user to ask; the changes are then reverted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bringing:
+    """The commits that a command may bring. `words` are those of its git commands. Unless it runs them
+    `alone`, with read-only programs, it may do anything else. A command that `fetches` may bring commits of
+    other repositories, only those of remotes if it `asks_remotes`; one that `takes_paths` may bring files
+    out of a commit by their names."""
+
+    words: tuple[str, ...] = ()
+    alone: bool = True
+    fetches: bool = False
+    asks_remotes: bool = False
+    takes_paths: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, cast
 import msgspec
 from msgspec import Meta
 
-from cogency_tui.protocol.events import PlannedStep, PlanState
+from cogency_tui.protocol.events import PlannedStep
 from cogency_tui.protocol.plan import describe_plan
 from cogency_tui.tools.base import (
     PLAIN,
@@ -32,9 +32,9 @@ _DROPPED = frozenset({"cancelled", "canceled", "skipped", "deleted", "removed"})
 _LISTS = ("steps", "todos", "plan", "tasks", "items", "todo_list")
 
 
-class StepArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class StepArgs(msgspec.Struct, frozen=True):
     text: Annotated[str, Meta(min_length=1)]
-    state: PlanState | Literal["cancelled"] = "pending"
+    state: Literal["pending", "active", "done", "cancelled"] = "pending"
 
 
 class PlanArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -79,9 +79,7 @@ class Plan:
 
     name = "plan"
     kind: ToolKind = "think"
-    description = (
-        "Show the user your plan for a task of several steps; repeat it whole whenever a state changes."
-    )
+    description = "Show the user your plan of several steps; repeat it whole when a state changes."
     args = PlanArgs
     aliases = Aliases(
         Spellings(

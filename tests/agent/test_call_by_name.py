@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from cogency_tui.agent.diagnostics import LanguageServersOnDemand
 from cogency_tui.agent.edits.journal import Journal
 from cogency_tui.agent.engine import Engine
+from cogency_tui.agent.language_servers import LanguageServersOnDemand
 from cogency_tui.agent.llm_tool import ANSWER_LIMIT
 from cogency_tui.agent.permissions.gate import Answer, Gate, Question
 from cogency_tui.agent.project.language_server_consent import LanguageServerConsent

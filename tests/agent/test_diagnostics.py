@@ -174,6 +174,7 @@ async def settled(desk: Desk) -> None:
     """Wait for what the servers have not answered yet."""
     conversation = desk.agent._conversations.conversation(desk.id)  # pyright: ignore[reportPrivateUsage]
     checks = conversation._diagnostics  # pyright: ignore[reportPrivateUsage]
+    assert checks is not None
     while checks._running:  # pyright: ignore[reportPrivateUsage]
         await asyncio.wait(checks._running)  # pyright: ignore[reportPrivateUsage]
 

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice, pairwise
 from pathlib import Path
 
-from cogency_tui.tools.shell.checkout_commands import Bringing
+from cogency_tui.tools.journal_protocol import Bringing
 from cogency_tui.workspace.git.cached_queries import CachedRepository, QueryCache
 from cogency_tui.workspace.git.object_verification import ObjectStore
 from cogency_tui.workspace.git.repository_queries import Repository

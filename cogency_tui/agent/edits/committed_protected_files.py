@@ -16,7 +16,7 @@ from cogency_tui.agent.edits.agent_commits import Doubted, History, KnownCommits
 from cogency_tui.agent.edits.merge_replay import Merges
 from cogency_tui.agent.edits.merge_result_check import LINK, LONGEST, MergedFiles, mode_of
 from cogency_tui.store.edit_records import FileChange
-from cogency_tui.tools.shell.checkout_commands import Bringing
+from cogency_tui.tools.journal_protocol import Bringing
 from cogency_tui.workspace.git.blocking_files import read_regular
 from cogency_tui.workspace.git.cached_queries import CachedRepository, QueryCache
 from cogency_tui.workspace.git.merge_repository import merging_repository

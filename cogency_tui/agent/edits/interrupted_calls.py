@@ -37,7 +37,7 @@ from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.edit_records import ABSENT, USER, Edit, FileChange, Version
 from cogency_tui.store.intents import Intent, add_unagreed
 from cogency_tui.temporary_files import owner
-from cogency_tui.tools.shell.checkout_commands import Bringing
+from cogency_tui.tools.journal_protocol import Bringing
 from cogency_tui.tools.worker_threads import in_thread
 from cogency_tui.workspace import snapshot
 from cogency_tui.workspace.atomic_changes import sweep

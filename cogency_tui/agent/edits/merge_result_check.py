@@ -11,7 +11,7 @@ from itertools import chain, combinations
 from pathlib import Path
 
 from cogency_tui.agent.edits.merge_replay import Merges, Search, Sides, sides
-from cogency_tui.tools.shell.checkout_commands import Bringing
+from cogency_tui.tools.journal_protocol import Bringing
 from cogency_tui.workspace.git.blocking_files import read_regular
 from cogency_tui.workspace.git.repository_queries import Repository
 

@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from cogency_tui.store.edit_records import Edit
-from cogency_tui.tools.shell.checkout_commands import Bringing
+from cogency_tui.tools.journal_protocol import Bringing
 from cogency_tui.workspace.git.repository_queries import Repository
 
 _PLACES = ("HEAD", "MERGE_HEAD")

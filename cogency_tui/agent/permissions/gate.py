@@ -36,9 +36,8 @@ from cogency_tui.agent.permissions.rules import RuleEffect, Rules, Ruling
 from cogency_tui.config.schema import PERMISSIONS, Permissions
 from cogency_tui.errors import DeclinedError, ModeError, RefusedError, ToolError, UserFacingError
 from cogency_tui.protocol.taint_sources import Sources
-from cogency_tui.tools.base import Effect, Intent
+from cogency_tui.tools.base import READS_UNKNOWN, WRITES_UNKNOWN, Effect, Intent
 from cogency_tui.tools.loss import Loss, describe_losses
-from cogency_tui.tools.shell.named_paths import UNSURE, UNSURE_READING
 from cogency_tui.tools.user_questions import Answers, UserQuestion
 from cogency_tui.tools.worker_threads import completed, in_thread
 from cogency_tui.workspace.diff import LineCounts
@@ -76,8 +75,8 @@ _ALLOWED_TEMPORARY = "shell commands with files of their own in /tmp"
 """The calls outside the project that `auto` allows."""
 
 _CURES = {
-    UNSURE: "Name the place in the command.",
-    UNSURE_READING: "Name the files in the command.",
+    WRITES_UNKNOWN: "Name the place in the command.",
+    READS_UNKNOWN: "Name the files in the command.",
 }
 """Instructions for the model after a refusal for a reason that it can remove."""
 

@@ -15,7 +15,6 @@ from cogency_tui.protocol.taint_sources import Sources, recorded
 from cogency_tui.protocol.transcript import as_tool_call, call_record
 from cogency_tui.store.store import Store, StoredConversation
 from cogency_tui.tools.mcp.names import source_of
-from cogency_tui.tools.shell.outside_effects import reach
 from cogency_tui.tools.web.search import ENGINES
 from cogency_tui.tools.web.url import parse
 from cogency_tui.tools.worker_threads import in_thread
@@ -113,6 +112,8 @@ def _derived(tool: str, call: CallEvent, workspace: Workspace) -> Sources:
     given = cast("dict[str, Any]", args if isinstance(args, dict) else {})
     texts = [value for value in given.values() if isinstance(value, str)]
     if tool == "shell" or _COMMAND & given.keys():
+        from cogency_tui.tools.shell.outside_effects import reach
+
         place = _resolved(workspace.root / str(given.get("cwd", ".")))
         found = Sources()
         for name, text in given.items():
@@ -143,6 +144,8 @@ def _source(tool: str, args: Mapping[str, Any], texts: list[str], workspace: Wor
 def _of_user_command(event: UserEvent, workspace: Workspace) -> Sources:
     if "ran" not in event:
         return Sources()
+    from cogency_tui.tools.shell.outside_effects import reach
+
     return reach(event["ran"]["command"], workspace.root, workspace).sources
 
 

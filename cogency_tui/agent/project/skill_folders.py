@@ -5,24 +5,18 @@ folder makes that folder unusable, and no other. What a run of its scripts leave
 not a part of a skill. The calls block.
 """
 
-import hashlib
 import os
 import stat
-import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from cogency_tui.agent.project.cogency_folder import FOLDER, SKILLS, FolderEntry, entry_of, text_of
+from cogency_tui.agent.project.cogency_folder import FOLDER, FolderEntry, entry_of, text_of
+from cogency_tui.agent.project.file_digests import FileDigests
+from cogency_tui.agent.project.skill_places import PLACES, SKILL_FILE, home
 from cogency_tui.errors import WorkspaceError
 from cogency_tui.workspace.nofollow_access import Directory
 from cogency_tui.workspace.protected_names import shown
-
-SKILL_FILE = "SKILL.md"
-"""The file that makes a directory a skill."""
-
-PLACES = (f"{FOLDER}/{SKILLS}", ".agents/skills", ".claude/skills")
-"""The directories of a project that have skills, in the order in which equal names count."""
 
 LARGEST_SKILL_FILE = 256 << 10
 """Bytes of a `SKILL.md`."""
@@ -47,9 +41,6 @@ _DEEPEST = 8
 _DEEPEST_SKILL = 3
 """Levels of directories below a place in which skills are found."""
 
-_SETTLED = 2_000_000_000
-"""Nanoseconds after which a file's times tell whether it has changed."""
-
 
 @dataclass(frozen=True, slots=True)
 class SkillFolder:
@@ -63,27 +54,6 @@ class SkillFolder:
     digests: Mapping[str, str] = field(default_factory=dict[str, str])
     problem: str = ""
     link: str = ""
-
-
-class FileDigests:
-    """SHA-256 digests of files; a file whose status is the same is not read again."""
-
-    def __init__(self) -> None:
-        self._known: dict[tuple[int, ...], str] = {}
-
-    def of(self, directory: Directory, name: str, status: os.stat_result, limit: int) -> str:
-        """The digest of a regular file of at most `limit` bytes, whose status was just read.
-
-        Raises:
-            OSError, WorkspaceError: as `Directory.read`.
-        """
-        before = identity_of(status)
-        if (known := self._known.get(before)) is not None:
-            return known
-        digest = hashlib.sha256(directory.read(name, limit)).hexdigest()
-        if before == identity_of(directory.status(name)) and is_settled(before):
-            self._known[before] = digest
-        return digest
 
 
 def find_skill_folders(project: Path, digests: FileDigests) -> list[SkillFolder]:
@@ -100,28 +70,6 @@ def find_skill_folders(project: Path, digests: FileDigests) -> list[SkillFolder]
 def _places_of(project: Path) -> tuple[str, ...]:
     """In a home directory the places of other agents are the user's own."""
     return PLACES[:1] if project == home() else PLACES
-
-
-def own_places(folder: Path) -> tuple[Path, ...]:
-    """The directories of the user's own skills, in the order in which equal names count; `folder` is the
-    user's configuration.
-    """
-    others = () if home() is None else (Path.home() / place for place in PLACES[1:])
-    return folder / SKILLS, *others
-
-
-def are_there(folder: Path, project: Path) -> bool:
-    """Return whether there may be skills of the user or of a project."""
-    places = (*own_places(folder), *(project / place for place in PLACES))
-    return any(map(os.path.lexists, places))
-
-
-def home() -> Path | None:
-    """The user's home directory (resolved), if there is one."""
-    try:
-        return Path(os.path.realpath(Path.home()))
-    except RuntimeError:
-        return None
 
 
 class _Scan:
@@ -249,18 +197,6 @@ def _has_skill_file(directory: Directory) -> bool:
     except FileNotFoundError:
         return False
     return True
-
-
-def identity_of(status: os.stat_result) -> tuple[int, ...]:
-    """What tells whether a file is another one, or has changed."""
-    return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
-
-
-def is_settled(identity: tuple[int, ...]) -> bool:
-    """Return whether it does: a file that changed just now may change again within the resolution of its
-    times.
-    """
-    return time.time_ns() - max(identity[-2:]) > _SETTLED
 
 
 def _unreadable(exc: OSError) -> str:

@@ -27,11 +27,9 @@ from cogency_tui.agent.project.skill_folders import (
     LARGEST_SKILL_FILE,
     LEFT_OUT,
     MOST_SKILLS,
-    SKILL_FILE,
     SkillFolder,
-    home,
-    own_places,
 )
+from cogency_tui.agent.project.skill_places import SKILL_FILE, home, own_places
 from cogency_tui.agent.project.trust import Trust, TrustState
 from cogency_tui.errors import WorkspaceError
 from cogency_tui.safe_text import one_line

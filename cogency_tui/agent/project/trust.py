@@ -17,26 +17,23 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import Enum
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 import msgspec
 
 from cogency_tui.agent.project.cogency_folder import FOLDER, SKILLS, FolderEntry, list_files, read_files
+from cogency_tui.agent.project.file_digests import FileDigests, identity_of, is_settled
 from cogency_tui.agent.project.mcp_server_sources import ABOVE, programs_of, programs_of_hooks
-from cogency_tui.agent.project.skill_folders import (
-    FileDigests,
-    SkillFolder,
-    find_skill_folders,
-    home,
-    identity_of,
-    is_settled,
-)
+from cogency_tui.agent.project.skill_places import home, may_be_in
 from cogency_tui.config import toml_reader
 from cogency_tui.config.edit import changing, write_table
 from cogency_tui.config.workflows import problem_of
 from cogency_tui.errors import ConfigError, UsageError, WorkspaceError
 from cogency_tui.safe_text import one_line
 from cogency_tui.workspace.nofollow_access import Directory
+
+if TYPE_CHECKING:
+    from cogency_tui.agent.project.skill_folders import SkillFolder
 
 FILE_NAME = "trusted.toml"
 
@@ -273,12 +270,19 @@ class Trust:
                 contents |= part.contents
         return contents
 
-    def skills(self, project: Path) -> list[tuple[SkillFolder, TrustState]]:
+    def skills(self, project: Path) -> "list[tuple[SkillFolder, TrustState]]":
         """The skill folders of a project, each with its own state of trust; links have none."""
-        folders = find_skill_folders(project, self._file_digests)
+        folders = self._skill_folders(project)
         known = self._known_safely(project) if folders else None
         refused = bool(folders) and known is None and self._is_refused(project)
         return [(folder, _state_of_skill(folder, known, is_refused=refused)) for folder in folders]
+
+    def _skill_folders(self, project: Path) -> "list[SkillFolder]":
+        if not may_be_in(project):
+            return []
+        from cogency_tui.agent.project.skill_folders import find_skill_folders
+
+        return find_skill_folders(project, self._file_digests)
 
     def trust(self, project: Path, seen: Survey) -> None:
         """Trust a project as it is now, if that is what was `seen`.
@@ -352,7 +356,7 @@ class Trust:
         )
 
     def _find(self, project: Path) -> "list[_Found]":
-        folders = find_skill_folders(project, self._file_digests)
+        folders = self._skill_folders(project)
         return [
             *self._find_folder(project),
             *(_skill_part(folder) for folder in folders if not folder.link),
@@ -457,7 +461,7 @@ class _Found:
         return known is not None and not self.problem and known.of(self.kind, self.name) == self.digests
 
 
-def _skill_part(folder: SkillFolder) -> _Found:
+def _skill_part(folder: "SkillFolder") -> _Found:
     # Names are relative to `.cogency/`.
     inside = folder.path.startswith(f"{FOLDER}/")
     name = folder.path.removeprefix(f"{FOLDER}/") if inside else f"{ABOVE}{folder.path}"
@@ -466,7 +470,7 @@ def _skill_part(folder: SkillFolder) -> _Found:
     return _Found(name, folder.path, "skill", entries, digests, problem=folder.problem)
 
 
-def _state_of_skill(folder: SkillFolder, known: Trusted | None, *, is_refused: bool) -> TrustState:
+def _state_of_skill(folder: "SkillFolder", known: Trusted | None, *, is_refused: bool) -> TrustState:
     if folder.link:
         return TrustState.NOTHING
     return _compared(_skill_part(folder), known, is_refused=is_refused).state

@@ -21,7 +21,7 @@ from cogency_tui.child_processes import Job
 from cogency_tui.errors import OpenElsewhereError
 from cogency_tui.protocol.events import ENGINE_RESULTS, Event
 from cogency_tui.protocol.transcript import shown_text
-from cogency_tui.store import events, export_import, usage
+from cogency_tui.store import events, usage
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.edit_records import Kind
 from cogency_tui.store.edits import Edits
@@ -246,6 +246,8 @@ class Recall:
 
     async def export_lines(self, id: str) -> list[str]:
         """A conversation as lines of JSON, which `import_lines` accepts; for reading, see `agent.export`."""
+        from cogency_tui.store import export_import
+
         blobs = await self._blobs()
 
         def work(searcher: Searcher) -> list[str]:
@@ -265,6 +267,8 @@ class Recall:
         Raises:
             UsageError: it is no export; the message names the invalid line.
         """
+        from cogency_tui.store import export_import
+
         store, blobs = await self._store(), await self._blobs()
         id = await store.database.write(partial(export_import.imported, lines=lines, blobs=blobs))
         found = await store.conversation(id)

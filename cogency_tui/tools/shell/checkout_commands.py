@@ -6,8 +6,8 @@ elsewhere.
 """
 
 import re
-from dataclasses import dataclass
 
+from cogency_tui.tools.journal_protocol import Bringing
 from cogency_tui.tools.shell.command_line import parse
 from cogency_tui.tools.shell.git_command import git_command, git_name
 from cogency_tui.tools.shell.programs import git_with, programs_with
@@ -26,20 +26,6 @@ _GOING_ON = ("continue", "skip", "abort", "quit", "edit-todo")
 _BISECTING = [["start"], ["good"], ["bad"], ["old"], ["new"], ["skip"]]
 _LOCAL = re.compile(r"file:|\.{1,2}/|\.\.$|[/~]")
 """Addresses of repositories on this machine, which any program can have created."""
-
-
-@dataclass(frozen=True, slots=True)
-class Bringing:
-    """The commits that a command may bring. `words` are those of its git commands. Unless it runs them
-    `alone`, with read-only programs, it may do anything else. A command that `fetches` may bring commits of
-    other repositories, only those of remotes if it `asks_remotes`; one that `takes_paths` may bring files
-    out of a commit by their names."""
-
-    words: tuple[str, ...] = ()
-    alone: bool = True
-    fetches: bool = False
-    asks_remotes: bool = False
-    takes_paths: bool = False
 
 
 def bringing(command: str) -> Bringing | None:

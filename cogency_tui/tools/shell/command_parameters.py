@@ -16,7 +16,6 @@ from pathlib import Path
 
 from cogency_tui.errors import ToolError
 from cogency_tui.temporary_files import make_directory
-from cogency_tui.tools.shell.dynamic_code import runs_unwritten
 from cogency_tui.tools.worker_threads import in_thread
 
 LONGEST = 1 << 17
@@ -56,7 +55,11 @@ def check(command: str, values: Mapping[str, str]) -> None:
             ) from None
     # A number is no command, whatever evaluates it.
     names = [name for name, value in values.items() if not _NUMBER.fullmatch(value)]
-    if names and (runner := runs_unwritten(command, names)):
+    if not names:
+        return
+    from cogency_tui.tools.shell.dynamic_code import runs_unwritten
+
+    if runner := runs_unwritten(command, names):
         raise ToolError(
             f"A value cannot be run as a command, and {runner} would run text that is not visible here.",
             "Write the value to a file and check it first. As an argument write it in double quotes: "
@@ -64,7 +67,7 @@ def check(command: str, values: Mapping[str, str]) -> None:
         )
 
 
-def shown(command: str, values: Mapping[str, str]) -> str:
+def described(command: str, values: Mapping[str, str]) -> str:
     """Return the command with its values, for a question; other values give another text."""
     if not values:
         return command

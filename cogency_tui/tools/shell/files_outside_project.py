@@ -14,8 +14,6 @@ import tempfile
 import time
 from pathlib import Path
 
-from cogency_tui.tools.shell.programs import programs_with
-
 _PLACES = re.compile(
     r"/(?:usr|lib|lib32|lib64|bin|sbin|nix/store|System/Library|Library/Developer/CommandLineTools)(?:/.*)?"
     r"|/etc/(?:[\w-]*release|debian_version|issue(?:\.net)?|shells|services|protocols|mime\.types|magic"
@@ -37,7 +35,6 @@ _SECRET = re.compile(
 """Names of files that should be private, whatever their mode."""
 
 _PROGRAMS = re.compile(r"/(?:s?bin|libexec)(?:/|$)")
-_LISTING = programs_with("status")
 
 _REPOSITORIES = (".git", ".hg", ".svn", ".jj", ".cogency")
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
@@ -65,10 +62,16 @@ def is_public(path: Path, program: str = "") -> bool:
         return False
     if not status.st_mode & stat.S_IROTH or status.st_mode & stat.S_IWOTH:
         return False
-    if program in _LISTING:
+    if program and _only_lists(program):
         return True
     executable = not directory and bool(status.st_mode & stat.S_IXUSR)
     return not (executable or _PROGRAMS.search(text))
+
+
+def _only_lists(program: str) -> bool:
+    from cogency_tui.tools.shell.programs import programs_with
+
+    return program in programs_with("status")
 
 
 def is_own_temporary(path: Path, project: Path) -> bool:

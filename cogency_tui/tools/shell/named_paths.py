@@ -10,6 +10,7 @@ from itertools import chain, pairwise, zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
+from cogency_tui.tools.base import WRITES_UNKNOWN
 from cogency_tui.tools.shell.command_line import option_values
 from cogency_tui.tools.shell.files_outside_project import is_public
 from cogency_tui.tools.shell.find_expression import Expression
@@ -95,9 +96,6 @@ _BLANK = re.compile(r"\s")
 _OUTWARD = ("/", "../", "~/")
 _LONGEST_BUNDLE = 64
 _BUNDLED_OUTPUT = re.compile(r"-[A-Za-z]+?o")
-
-UNSURE = "it writes to a place known only at run time, possibly outside the project"
-UNSURE_READING = "it reads files known only at run time, possibly outside the project"
 
 _SCRIPT_OPTION = re.compile(r"-[EHIinoqrsuvwz]*e|--expression|--regexp")
 """Options of these programs before a pattern or a script."""
@@ -264,8 +262,8 @@ def unsure_writing(simple: Simple, places: Places, *, listed: bool) -> str:
         written += operands[first:]
     for word in written:
         if places.targets(word) is None and not (word is LISTED and listed):
-            return "" if places.lookups.used_up else UNSURE
-    return UNSURE if stream_script(simple).computes else ""
+            return "" if places.lookups.used_up else WRITES_UNKNOWN
+    return WRITES_UNKNOWN if stream_script(simple).computes else ""
 
 
 def _path_words(simple: Simple) -> Iterator[Word]:

@@ -14,6 +14,7 @@ from itertools import chain, islice
 from pathlib import Path
 
 from cogency_tui.protocol.taint_sources import Sources
+from cogency_tui.tools.base import READS_UNKNOWN
 from cogency_tui.tools.shell.checkout_commands import settles_conflict
 from cogency_tui.tools.shell.command_line import parse
 from cogency_tui.tools.shell.created_file_contents import MadeFiles
@@ -22,7 +23,6 @@ from cogency_tui.tools.shell.indirect_reads import IndirectReads, indirect_reads
 from cogency_tui.tools.shell.link_targets import link_targets, moves_links
 from cogency_tui.tools.shell.loopback import Address, Visit, only_probes, visit
 from cogency_tui.tools.shell.named_paths import (
-    UNSURE_READING,
     Named,
     located,
     named_paths,
@@ -141,7 +141,7 @@ def reach(command: str, cwd: Path, workspace: Workspace, ports: ListeningPorts |
             named |= dict.fromkeys(own_files(), limits)
         unsure = unsure or unsure_writing(simple, places, listed=listed)
         configured = is_listed(simple) and _CONFIGURED.search(command)
-        unsure = unsure or (UNSURE_READING if reading.unknown or configured else "")
+        unsure = unsure or (READS_UNKNOWN if reading.unknown or configured else "")
         unsure = unsure or (_ODD if names.lead_elsewhere(simple, loop.splitting, places) else "")
         given = [*listing] if _writes_listed(simple) else []
         names.follow(simple, places)

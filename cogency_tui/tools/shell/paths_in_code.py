@@ -8,9 +8,10 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
+from cogency_tui.tools.base import WRITES_UNKNOWN
 from cogency_tui.tools.shell.created_file_contents import MadeFiles, is_patching
 from cogency_tui.tools.shell.interpreter_code import has_unknown_code, inline_code, script
-from cogency_tui.tools.shell.named_paths import UNSURE, only_reads, runs_files
+from cogency_tui.tools.shell.named_paths import only_reads, runs_files
 from cogency_tui.tools.shell.programs import facts, is_interpreter, programs_with
 from cogency_tui.tools.shell.simple_command import LISTED, Simple, Word
 from cogency_tui.tools.shell.stream_scripts import stream_script
@@ -63,9 +64,9 @@ def unsure_code(simple: Simple, made: MadeFiles) -> str:
     """Explain the question about code that writes to places which are unknown before it runs; empty where
     it does not."""
     if is_interpreter(simple.program) and has_unknown_code(simple):
-        return UNSURE
+        return WRITES_UNKNOWN
     writing = (_writes(text) and _computes(text) for text in _code(simple, made))
-    return UNSURE if simple.program not in _SHELLS and any(writing) else ""
+    return WRITES_UNKNOWN if simple.program not in _SHELLS and any(writing) else ""
 
 
 def paths_in_code(simple: Simple, made: MadeFiles) -> Iterator[tuple[Word, bool]]:

@@ -13,7 +13,6 @@ from contextlib import suppress
 from pathlib import Path
 
 from cogency_tui.child_processes import run_helper
-from cogency_tui.tools.shell.programs import facts
 from cogency_tui.tools.supervision.process_tree import descendants
 from cogency_tui.workspace.protected_names import shown
 
@@ -118,6 +117,8 @@ def _works_in(pid: int, directories: Collection[Path]) -> bool:
         place, owner = (process / "cwd").readlink(), process.stat().st_uid
     except OSError:
         return False
+    from cogency_tui.tools.shell.programs import facts
+
     if pid == os.getpid() or "network" in facts(_name_of(pid)):
         return False
     return owner == os.getuid() and any(map(place.is_relative_to, directories))

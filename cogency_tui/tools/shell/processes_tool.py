@@ -24,8 +24,8 @@ class Processes:
     name = "processes"
     kind: ToolKind = "execute"
     description = (
-        "List the background commands that shell has started, read the new output of one, stop it, or watch "
-        "it (lines that match the regex pattern are reported), by the id that shell reported."
+        "Background commands of shell: list them, read the new output of one, stop it, or watch it for lines "
+        "that match the regex pattern."
     )
     brief = True
     args = ProcessesArgs

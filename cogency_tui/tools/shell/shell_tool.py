@@ -4,19 +4,19 @@ Invariant: secrets are neither in its environment nor in the system's view of ou
 exit status, signal and time-out.
 """
 
-import asyncio
 import errno
 import os
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, nullcontext, suppress
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
 
-from cogency_tui.errors import StoreError, ToolError, WorkspaceError
-from cogency_tui.store.edit_records import Version
+from cogency_tui.errors import ToolError, WorkspaceError
+from cogency_tui.redaction import KnownSecrets
 from cogency_tui.tools.base import (
     PLAIN,
     Aliases,
@@ -31,26 +31,14 @@ from cogency_tui.tools.base import (
 from cogency_tui.tools.bounded_output import HeadAndTail
 from cogency_tui.tools.journal_protocol import Found
 from cogency_tui.tools.shell.background import Background
-from cogency_tui.tools.shell.checkout_commands import bringing
 from cogency_tui.tools.shell.command_execution import Ended, run_command
-from cogency_tui.tools.shell.command_line import parse
-from cogency_tui.tools.shell.command_parameters import check, given, shown
+from cogency_tui.tools.shell.command_parameters import check, described, given
 from cogency_tui.tools.shell.concealed_proc_environ import conceal
 from cogency_tui.tools.shell.environment_scrubbing import scrubbed
-from cogency_tui.tools.shell.git_remotes import destinations
-from cogency_tui.tools.shell.loopback import quiet
-from cogency_tui.tools.shell.losses import at_stake
-from cogency_tui.tools.shell.offline_commands import is_offline
-from cogency_tui.tools.shell.outside_effects import reach
 from cogency_tui.tools.shell.port_owners import ListeningPorts
-from cogency_tui.tools.shell.processes_tool import summary
-from cogency_tui.tools.shell.program_origins import are_replaced
-from cogency_tui.tools.shell.programs import programs_with
 from cogency_tui.tools.shell.sandbox import Sandbox
-from cogency_tui.tools.shell.secrets_of_files import learn_named_files
 from cogency_tui.tools.worker_threads import completed, in_thread
-from cogency_tui.workspace.paths import Location
-from cogency_tui.workspace.protected_names import unusual
+from cogency_tui.workspace.paths import Location, Workspace
 
 _FIRST_CHECK = 0.5
 """Seconds after which the first output of a background command is returned."""
@@ -58,7 +46,7 @@ _FIRST_CHECK = 0.5
 LONGEST_VALUE = 8 << 20
 """Most bytes of standard output for an `output_key`."""
 
-_OF_GIT = programs_with("of-git")
+_READING = "cogency_tui.tools.shell.command_plan"
 
 _MORE_TIME = "[raise timeout, or use background=true]"
 _IN_SANDBOX = "[it ran in a sandbox: no network, write access only to the project and /tmp]"
@@ -140,54 +128,23 @@ class Shell:
         _require_text(args.command)
         await in_thread(check, args.command, context.variables)
         cwd = await in_thread(_directory, args.cwd, context)
-        place = "" if cwd.relative == "." else f" in {cwd.relative}"
-        how = " in the background" if args.background else ""
-        odd = unusual(args.command.replace("\n", " ").replace("\t", " "))
-        # These threads change nothing: a cancellation need not wait for them.
-        far = await asyncio.to_thread(reach, args.command, cwd.path, context.workspace, self._ports)
-        calm = await asyncio.to_thread(quiet, args.command, cwd.path, context.workspace, self._ports)
-        confined = await self._sandbox.probe(context.workspace) or calm.held
-        protected = odd.replace("its name", "the command") or far.protected
-        intent = Intent(
-            "command",
-            f"Run {summary(args.command)}{place}{how}",
-            detail=await in_thread(shown, args.command, context.variables),
-            keeps_running=args.background,
-            paths=(cwd.path,),
-            everything=True,
-            outside=far.outside,
-            protected=protected,
-            covers=far.covers,
-            network=far.network,
-            neighbour=far.neighbour,
-            brings=far.brings,
-            could_bring="" if confined else far.could_bring,
-            confined=confined,
-            own=calm.own and not (far.outside or protected),
+        # In a thread: reading commands takes much code, which nothing else needs.
+        await in_thread(import_module, _READING)
+        from cogency_tui.tools.shell.command_plan import plan
+
+        shown = await in_thread(described, args.command, context.variables)
+        return await plan(
+            args.command, cwd, shown, context, self._sandbox, self._ports, keeps_running=args.background
         )
-        # The rest of the plan asks git about a repository that may be hostile.
-        context.refuse_by_mode(intent)
-        if context.is_wary() and not (confined or far.network):
-            offline = await asyncio.to_thread(
-                is_offline, args.command, cwd.path, context.workspace, self._ports
-            )
-            intent = replace(intent, confined=offline)
-        moved = context.journal.moved if context.journal is not None else None
-        stake = await asyncio.to_thread(at_stake, args.command, cwd.path, context.workspace, None, moved)
-        if stake.losses and (made := await _made(context)):
-            stake = await asyncio.to_thread(at_stake, args.command, cwd.path, context.workspace, made, moved)
-        to_remotes = await asyncio.to_thread(_leads_to_remotes, args.command, cwd.path, context)
-        own = intent.own and not stake.losses
-        return replace(intent, losses=stake.losses, to_remotes=to_remotes, own=own)
 
     async def run(self, args: ShellArgs, context: ToolContext) -> Outcome:
         _require_text(args.command)
         cwd = (await in_thread(_directory, args.cwd, context)).path
-        await in_thread(learn_named_files, args.command, cwd, context.known)
+        await in_thread(_learn_named_files, args.command, cwd, context.known)
         environ = scrubbed(os.environ, context.secrets)
         # The command can inspect its parents.
         await in_thread(conceal, os.environ.keys() - environ.keys())
-        stake = (await in_thread(at_stake, args.command, cwd, context.workspace)).paths
+        stake = await in_thread(_at_stake, args.command, cwd, context.workspace)
         try:
             wrapper = await self._sandbox.wrapper(context.workspace, cwd)
             if wrapper:
@@ -228,7 +185,7 @@ class Shell:
                 signs=None if found is None else found.signs,
             )
         # The command may have created them.
-        await in_thread(learn_named_files, args.command, cwd, context.known)
+        await in_thread(_learn_named_files, args.command, cwd, context.known)
         outcome = _outcome(
             ended,
             args.timeout,
@@ -274,39 +231,31 @@ class Shell:
         return with_protected(outcome, found)
 
 
+def _learn_named_files(command: str, cwd: Path, known: KnownSecrets) -> None:
+    from cogency_tui.tools.shell.secrets_of_files import learn_named_files
+
+    learn_named_files(command, cwd, known)
+
+
+def _at_stake(command: str, cwd: Path, workspace: Workspace) -> Sequence[Path]:
+    from cogency_tui.tools.shell.losses import at_stake
+
+    return at_stake(command, cwd, workspace).paths
+
+
 def _recorded(
     context: ToolContext, tool: str, stake: Sequence[Path], command: str
 ) -> AbstractAsyncContextManager[Found | None]:
     """Record concurrent changes in the journal, if there is one. Blocks."""
     if context.journal is None:
         return nullcontext()
-    brings, leads = bringing(command), destinations(command)
-    # A program of the project brings and writes anything, above all a git.
-    programs = {simple.program for simple in parse(command)}.union(_OF_GIT)
-    if brings is not None and are_replaced(programs, context.workspace):
-        brings = replace(brings, alone=False)
-    consent = replace(context.consent, brings=brings, destinations=leads)
-    return context.journal.around_command(context.call_id, tool, stake, consent)
+    from cogency_tui.tools.shell.command_plan import consent_to
+
+    return context.journal.around_command(context.call_id, tool, stake, consent_to(command, context))
 
 
 def _seen(found: Found | None) -> list[str]:
     return [] if found is None else list(found.notes)
-
-
-async def _made(context: ToolContext) -> Mapping[Path, Version]:
-    """Return the files that the agent created in this turn; none where that cannot be known."""
-    if context.journal is None:
-        return {}
-    with suppress(StoreError):
-        return await context.journal.made()
-    return {}
-
-
-def _leads_to_remotes(command: str, cwd: Path, context: ToolContext) -> bool:
-    if context.remotes is None:
-        return False
-    context.remotes.learn()
-    return context.remotes.lead(command, cwd)
 
 
 def _require_text(command: str) -> None:

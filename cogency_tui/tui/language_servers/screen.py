@@ -8,7 +8,7 @@ from typing import ClassVar
 from rich.segment import Segment
 from textual.binding import Binding, BindingType
 
-from cogency_tui.agent.diagnostics import LanguageServersOnDemand
+from cogency_tui.agent.language_servers import LanguageServersOnDemand
 from cogency_tui.safe_text import one_line, reveal
 from cogency_tui.tools.language_servers.server import State
 from cogency_tui.tools.language_servers.servers import Listed

@@ -1,9 +1,11 @@
 """The features of the main screen: their widgets, commands, dialogs and background work.
 
-This module is the boundary of the start: it imports everything that the first frame does not need.
+This module is the boundary of the start: it imports everything that the first frame does not need. What only
+runs commands is imported with the first of these.
 """
 
-from functools import partial
+from collections.abc import Awaitable, Callable
+from functools import cache, partial
 from pathlib import Path
 from time import time
 from typing import TYPE_CHECKING
@@ -21,12 +23,9 @@ from cogency_tui.tui.cost.commands import CostCommands
 from cogency_tui.tui.cost.context_usage import ContextFacts
 from cogency_tui.tui.files.background_updates import FileCommands
 from cogency_tui.tui.files.pane import FilesPane
-from cogency_tui.tui.help.commands import HelpCommands
-from cogency_tui.tui.hooks.commands import HookCommands
 from cogency_tui.tui.images.commands import ImageCommands
 from cogency_tui.tui.kit.number_format import when
 from cogency_tui.tui.kit.typed_app import app_of
-from cogency_tui.tui.language_servers.commands import LanguageServerCommands
 from cogency_tui.tui.main.custom_commands import CustomCommands
 from cogency_tui.tui.main.keys import main_key
 from cogency_tui.tui.main.open_conversations import (
@@ -37,20 +36,14 @@ from cogency_tui.tui.main.open_conversations import (
 from cogency_tui.tui.main.panes import Panes
 from cogency_tui.tui.main.widget_updates import MainDisplay
 from cogency_tui.tui.models.commands import ModelCommands
-from cogency_tui.tui.permissions.commands import PermissionCommands
 from cogency_tui.tui.profile.commands import ProfileCommands
 from cogency_tui.tui.prompt.history_and_drafts import PromptCommands
 from cogency_tui.tui.prompt.prompt import PROMPT_PREFIXES, Prompt
 from cogency_tui.tui.prompt.prompt_and_queue import PromptBox
 from cogency_tui.tui.questions.presenter import Questions
 from cogency_tui.tui.recall.commands import RecallCommands
-from cogency_tui.tui.rerun.commands import RerunCommands
 from cogency_tui.tui.review.commands import ReviewCommands
-from cogency_tui.tui.servers.commands import ServerCommands
-from cogency_tui.tui.settings.commands import SettingsCommands
-from cogency_tui.tui.skills.commands import SkillCommands
 from cogency_tui.tui.status.background_updates import Surroundings
-from cogency_tui.tui.status.commands import StatusCommands
 from cogency_tui.tui.subagents.commands import SubagentCommands
 from cogency_tui.tui.terminal.pane_letters import PaneLetters
 from cogency_tui.tui.timeline.commands import TimelineCommands
@@ -58,14 +51,12 @@ from cogency_tui.tui.transcript.units import Transcript
 from cogency_tui.tui.trust.bar import TrustBar
 from cogency_tui.tui.trust.commands import TrustCommands
 from cogency_tui.tui.undo.commands import UndoCommands, preview
-from cogency_tui.tui.until.commands import UntilCommands
-from cogency_tui.tui.usage.commands import UsageCommands
-from cogency_tui.tui.worktree.commands import WorktreeCommands
 
 if TYPE_CHECKING:
     from cogency_tui.store.store import StoredConversation
     from cogency_tui.tui.help.screen import HelpGroup
     from cogency_tui.tui.main.screen import MainScreen
+    from cogency_tui.tui.rerun.commands import RerunCommands
 
 
 PANES_STYLES = Path(__file__).parent.parent / "styles" / "panes.tcss"
@@ -76,6 +67,7 @@ class Features:
 
     def __init__(self, screen: "MainScreen", bridge: Bridge) -> None:
         self._screen = screen
+        self._bridge = bridge
         self.display = display = MainDisplay(screen, bridge)
         self.pane_letters = PaneLetters(screen, screen.type_text, lambda: self.questions.has_focus)
         facts = ContextFacts(bridge.agent)
@@ -111,10 +103,14 @@ class Features:
         self.custom = CustomCommands(screen, bridge, screen.send)
         self.profile = ProfileCommands(screen, bridge, display)
         self.images = ImageCommands(screen, bridge)
-        rerun = RerunCommands(screen, bridge, ScratchScreens(screen))
-        recall = RecallCommands(screen, bridge, self.conversations, rerun.ask)
+        rerun = cache(self._rerun)
+
+        def ask_for_rerun(conversation_id: str, turn: int) -> None:
+            rerun().ask(conversation_id, turn)
+
+        recall = RecallCommands(screen, bridge, self.conversations, ask_for_rerun)
         self.timeline = TimelineCommands(
-            screen, bridge, display, recall.fork, self._restored, self.images.view, rerun.ask
+            screen, bridge, display, recall.fork, self._restored, self.images.view, ask_for_rerun
         )
         self.subagents = SubagentCommands(
             screen,
@@ -133,28 +129,92 @@ class Features:
             self.background,
             recall,
             self.timeline,
-            rerun,
             self.subagents,
             self.cost,
             models,
-            PermissionCommands(screen, bridge, models.set_permissions),
             self.trust,
             self.profile,
             UndoCommands(screen, bridge, self._restored),
             self.review,
-            HookCommands(screen, bridge),
-            LanguageServerCommands(screen, bridge),
-            ServerCommands(screen, bridge),
-            SkillCommands(screen, bridge, self.conversations.suggest),
-            HelpCommands(screen, bridge, lambda: self.custom.known, self._prompt_help),
             self.custom,
             self.images,
-            SettingsCommands(screen, bridge, display),
-            StatusCommands(screen, bridge, facts),
-            UsageCommands(screen, bridge, recall.recall),
-            UntilCommands(screen, bridge, self._begin_until, self._give_back),
-            WorktreeCommands(screen, bridge, OnOtherScreens(screen)),
         )
+        self.handlers |= {
+            **_on_demand(rerun, "rerun"),
+            **_on_demand(
+                partial(self._permissions, models.set_permissions), "permissions", "cycle_permissions"
+            ),
+            **_on_demand(self._hooks, "hooks"),
+            **_on_demand(self._language_servers, "lsp"),
+            **_on_demand(self._servers, "mcp"),
+            **_on_demand(self._skills, "skills"),
+            **_on_demand(self._help, "help", "show_keys", "doctor"),
+            **_on_demand(self._settings, "settings", "set_theme"),
+            **_on_demand(partial(self._status, facts), "show_status"),
+            **_on_demand(partial(self._usage, recall), "show_usage"),
+            **_on_demand(self._until, "until"),
+            **_on_demand(self._worktree, "worktree"),
+        }
+
+    def _rerun(self) -> "RerunCommands":
+        from cogency_tui.tui.rerun.commands import RerunCommands
+
+        return RerunCommands(self._screen, self._bridge, ScratchScreens(self._screen))
+
+    def _permissions(self, choose: Callable[[str], None]) -> FeatureCommands:
+        from cogency_tui.tui.permissions.commands import PermissionCommands
+
+        return PermissionCommands(self._screen, self._bridge, choose)
+
+    def _hooks(self) -> FeatureCommands:
+        from cogency_tui.tui.hooks.commands import HookCommands
+
+        return HookCommands(self._screen, self._bridge)
+
+    def _language_servers(self) -> FeatureCommands:
+        from cogency_tui.tui.language_servers.commands import LanguageServerCommands
+
+        return LanguageServerCommands(self._screen, self._bridge)
+
+    def _servers(self) -> FeatureCommands:
+        from cogency_tui.tui.servers.commands import ServerCommands
+
+        return ServerCommands(self._screen, self._bridge)
+
+    def _skills(self) -> FeatureCommands:
+        from cogency_tui.tui.skills.commands import SkillCommands
+
+        return SkillCommands(self._screen, self._bridge, self.conversations.suggest)
+
+    def _help(self) -> FeatureCommands:
+        from cogency_tui.tui.help.commands import HelpCommands
+
+        return HelpCommands(self._screen, self._bridge, lambda: self.custom.known, self._prompt_help)
+
+    def _settings(self) -> FeatureCommands:
+        from cogency_tui.tui.settings.commands import SettingsCommands
+
+        return SettingsCommands(self._screen, self._bridge, self.display)
+
+    def _status(self, facts: ContextFacts) -> FeatureCommands:
+        from cogency_tui.tui.status.commands import StatusCommands
+
+        return StatusCommands(self._screen, self._bridge, facts)
+
+    def _usage(self, recall: RecallCommands) -> FeatureCommands:
+        from cogency_tui.tui.usage.commands import UsageCommands
+
+        return UsageCommands(self._screen, self._bridge, recall.recall)
+
+    def _until(self) -> FeatureCommands:
+        from cogency_tui.tui.until.commands import UntilCommands
+
+        return UntilCommands(self._screen, self._bridge, self._begin_until, self._give_back)
+
+    def _worktree(self) -> FeatureCommands:
+        from cogency_tui.tui.worktree.commands import WorktreeCommands
+
+        return WorktreeCommands(self._screen, self._bridge, OnOtherScreens(self._screen))
 
     async def mount(self) -> None:
         """Mount the widgets that the first frame leaves out, and show an empty conversation in them."""
@@ -241,3 +301,13 @@ def _aside_of(conversation: "StoredConversation", now: float) -> str:
 
 def _handlers_of(*features: FeatureCommands) -> dict[str, Handler]:
     return {name: handler for feature in features for name, handler in feature.handlers().items()}
+
+
+def _on_demand(create: Callable[[], FeatureCommands], *names: str) -> dict[str, Handler]:
+    """The handlers with these names of a feature that is created with the first of its commands."""
+    created = cache(create)
+
+    def run(name: str, argument: str) -> Awaitable[None] | None:
+        return created().handlers()[name](argument)
+
+    return {name: partial(run, name) for name in names}

@@ -11,7 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.widget import Widget
 from textual.widgets import Input
 
-from cogency_tui.agent.project.skill_folders import SKILL_FILE
+from cogency_tui.agent.project.skill_places import SKILL_FILE
 from cogency_tui.agent.project.skills import ListedSkill, SkillState
 from cogency_tui.errors import CogencyError
 from cogency_tui.safe_text import one_line, reveal

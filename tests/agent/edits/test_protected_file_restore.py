@@ -17,7 +17,7 @@ from cogency_tui.agent.permissions.gate import Answer, Question
 from cogency_tui.store.edit_records import ABSENT, FileChange, Version
 from cogency_tui.tools.journal_protocol import Consent
 from cogency_tui.tools.shell.checkout_commands import bringing
-from cogency_tui.tools.shell.git_remotes import destinations
+from cogency_tui.tools.shell.git_transfers import destinations
 from cogency_tui.tools.worker_threads import in_thread
 from tests.agent.conftest import MakeAgent
 from tests.agent.journaling import Desk, desk_at, put, settle

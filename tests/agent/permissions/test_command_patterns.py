@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from cogency_tui.agent.permissions.rules import pattern_of
+from cogency_tui.agent.permissions.command_patterns import pattern_of
 from tests.cases import cases
 
 FITS = {

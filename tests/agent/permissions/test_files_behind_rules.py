@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from cogency_tui.agent.permissions.command_patterns import pattern_of
 from cogency_tui.agent.permissions.files_behind_rules import FILES, basis_of
-from cogency_tui.agent.permissions.rules import FILE_NAME, Rules, Ruling, pattern_of
+from cogency_tui.agent.permissions.rules import FILE_NAME, Rules, Ruling
 from cogency_tui.tools.base import Intent
 from cogency_tui.tools.shell import rule_options
 from cogency_tui.tools.shell.programs import programs_with

@@ -7,12 +7,8 @@ from pathlib import Path
 import pytest
 
 from cogency_tui.agent.project import skill_folders
-from cogency_tui.agent.project.skill_folders import (
-    LARGEST_SKILL_FILE,
-    MOST_SKILLS,
-    FileDigests,
-    find_skill_folders,
-)
+from cogency_tui.agent.project.file_digests import FileDigests
+from cogency_tui.agent.project.skill_folders import LARGEST_SKILL_FILE, MOST_SKILLS, find_skill_folders
 from cogency_tui.agent.project.trust import FILE_NAME, Part, Survey, Trust, TrustState, describe_inactive
 from cogency_tui.errors import UsageError, WorkspaceError
 

@@ -9,8 +9,8 @@ from typing import get_args
 
 import pytest
 
+from cogency_tui.agent.permissions.command_patterns import pattern_of
 from cogency_tui.agent.permissions.files_behind_rules import FILES
-from cogency_tui.agent.permissions.rules import pattern_of
 from cogency_tui.tools.shell import listing_commands, network_commands, outside_effects, programs
 from cogency_tui.tools.shell.losses import at_stake
 from cogency_tui.tools.shell.options import Table
