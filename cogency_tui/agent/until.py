@@ -41,6 +41,9 @@ _CONTEXT = 3
 _NAMED = 60
 """The characters of the command in messages."""
 
+_LAST_LINE = 200
+"""The characters of the last line of its output in the report."""
+
 _VOLATILE = re.compile(r"0x[0-9a-fA-F]+|\d+(?:\.\d+)?\s?(?:ms|µs|s|sec|secs|seconds?|min|minutes?)\b")
 
 _OPTION = re.compile(r"--(max-turns|max-cost|timeout)(?:=|\s+)(\S+)\s*")
@@ -121,8 +124,7 @@ class Until:
     @property
     def name(self) -> str:
         """The command on one line, shortened."""
-        line = one_line(self.command.strip())
-        return line if len(line) <= _NAMED else f"{line[: _NAMED - 1]}…"
+        return _cut(one_line(self.command.strip()), _NAMED)
 
     @property
     def message(self) -> str:
@@ -286,14 +288,17 @@ class Until:
             return f"`{self.name}` has not succeeded."
         shown = (line.strip() for line in reversed(without_escapes(ran["output"]).split("\n")))
         last = next((line for line in shown if line != NO_OUTPUT and line and line[0] != "["), "")
-        return f"`{self.name}` failed ({ran['outcome']}){f': {one_line(last)[:200]}' if last else '.'}"
+        end = f": {_cut(one_line(last), _LAST_LINE)}" if last else "."
+        return f"`{self.name}` failed ({ran['outcome']}){end}"
 
     def take_report(self) -> ErrorEvent | None:
         """The report as a notice, once, when all is over."""
         if self.held is None or self._reported:
             return None
         self._reported = True
-        return notice_event(self.report, self._clock())
+        report = notice_event(self.report, self._clock())
+        report["payload"]["report"] = True
+        return report
 
     def _judge(self, output: str) -> None:
         """Decide after a failure of the command whether another turn follows."""
@@ -391,6 +396,10 @@ def _counted(same: Sequence[str], first: int) -> list[str]:
 def _steady(line: str) -> str:
     """A line without what differs from run to run: colours, durations, addresses."""
     return _VOLATILE.sub("#", without_escapes(line).rstrip())
+
+
+def _cut(line: str, most: int) -> str:
+    return line if len(line) <= most else f"{line[: most - 1]}…"
 
 
 def _dollars(amount: float) -> str:

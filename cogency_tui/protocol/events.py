@@ -497,7 +497,7 @@ class ErrorPayload(TypedDict):
     In place of a call, `call` is the id that this call would have had, `action` the model's id of it, and
     `raw` the model's text. A `notice` is a decision, not a failure; with `retry` the request is repeated
     after that number of seconds, for the `attempt` of that number, of so many `attempts`; with `compaction` a
-    summary was made.
+    summary was made. A `report` ends work that the user began: the screen never shortens it.
 
     A stored one ended its turn; `failure` is the kind of that error. A `declined` one is a request that the
     user did not allow.
@@ -510,6 +510,7 @@ class ErrorPayload(TypedDict):
     action: NotRequired[str]
     raw: NotRequired[str]
     notice: NotRequired[bool]
+    report: NotRequired[bool]
     retry: NotRequired[float]
     attempt: NotRequired[int]
     attempts: NotRequired[int]

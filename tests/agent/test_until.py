@@ -220,7 +220,7 @@ async def test_pytest_is_held_with_a_real_project(make_agent: MakeAgent, project
     fix_add = block(("edit", {"file": "calc.py", "old": "a - b", "new": "a + b"}))
     fix_mul = block(("edit", {"file": "calc.py", "old": "b):\n    return a + b\n\n\ndef mul(a, b):\n    return a + b", "new": "b):\n    return a + b\n\n\ndef mul(a, b):\n    return a * b"}))  # fmt: skip
     agent = make_agent(fix_add, "Added.", fix_mul, "Multiplied.")
-    command = f"{sys.executable} -m pytest -q -p no:cacheprovider -p no:asyncio --rootdir . -c /dev/null"
+    command = f"{sys.executable} -B -m pytest -q -p no:cacheprovider -p no:asyncio --rootdir . -c /dev/null"
     until = Until(command)
     events = await work(agent, until)
     assert until.held, runs(events)

@@ -10,14 +10,14 @@ from cogency_tui.agent.permissions.gate import Inquiry
 from cogency_tui.safe_text import one_line, reveal
 from cogency_tui.tools.user_questions import UserQuestion
 from cogency_tui.tui.kit.dialogs import Drawing
-from cogency_tui.tui.kit.lines import Line, cells, fit, wrap
+from cogency_tui.tui.kit.lines import Line, fit, wrap
 from cogency_tui.tui.questions.question_lines import STOP, Reply, Ways, draw_head
 from cogency_tui.tui.theme_styles import ThemeStyles
+from cogency_tui.tui.transcript.answer_lines import draw_choice
 
 PICK, TURN = "pick", "turn"
 """The keys in a style's meta data: under these, a choice has its number, and a question's name its place."""
 
-_OWN = "Other…"
 _MOST_LINES = 6
 """Lines of a question above its choices."""
 
@@ -106,28 +106,16 @@ def _draw_choice(
     question: UserQuestion, selection: Selection, row: int, width: int, styles: ThemeStyles
 ) -> list[Line]:
     is_own = row == len(question.choices)
-    is_chosen = bool(selection.words) if is_own else row in selection.chosen
-    is_at = row == selection.cursor
-    link = Style.from_meta({PICK: row + 1})
-    role, attributes = ("accent" if is_at else "text"), ("bold" if is_at or is_chosen else "")
-    head = [
-        Segment("▸ " if is_at else "  ", styles("accent", attributes="bold") + link),
-        Segment(f"{row + 1} ", styles("text", attributes="bold") + link),
-    ]
-    if question.several:
-        head.append(Segment("[x] " if is_chosen else "[ ] ", styles("good" if is_chosen else "dim") + link))
-    label = (selection.words or _OWN) if is_own else question.choices[row].label
-    text = [Segment(reveal(" ".join(label.split())), styles(role, attributes=attributes) + link)]
-    if is_chosen and not question.several:
-        text.append(Segment(" ✓", styles("good") + link))
-    description = "" if is_own else " ".join(question.choices[row].description.split())
-    if description:
-        text.append(Segment(f"  {reveal(description)}", styles("dim") + link))
-    size = sum(cells(each.text) for each in head)
-    first, *more = wrap(text, max(8, width - size))
-    indent = Segment(" " * size, styles() + link)
-    joined = Line([*head, *first.segments], lead=sum(len(each.text) for each in head))
-    return [joined, *(line.indented(indent) for line in more)]
+    return draw_choice(
+        question,
+        row,
+        width,
+        styles,
+        is_chosen=bool(selection.words) if is_own else row in selection.chosen,
+        is_at=row == selection.cursor,
+        words=selection.words,
+        link=Style.from_meta({PICK: row + 1}),
+    )
 
 
 def replies_to(inquiry: Inquiry, selections: Sequence[Selection], at: int, *, entered: bool) -> list[Reply]:

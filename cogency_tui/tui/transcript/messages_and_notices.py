@@ -270,10 +270,10 @@ def _draw_first(problem: Problem, width: int, styles: ThemeStyles) -> list[Line]
 
 
 def draw_notice(notice: Notice, width: int, styles: ThemeStyles, *, expanded: bool) -> list[Line]:
-    """Draw a notice: one dim line, or two; with `expanded` all of a longer one."""
+    """Draw a notice: one dim line, or two; with `expanded` all of a longer one, as of a report."""
     mark, dim = Segment("◇ ", styles("dim")), styles("dim")
     lines = _wrap_notice(notice, width, styles)
-    if len(lines) > _NOTICE_LINES and not expanded:
+    if _is_too_long(notice, lines) and not expanded:
         lines = [Line([Segment(_shorten(one_line(notice.text), width - 2), dim)])]
     first, *more = lines
     return [first.indented(mark), *(line.indented(Segment("  ", styles())) for line in more)]
@@ -281,7 +281,11 @@ def draw_notice(notice: Notice, width: int, styles: ThemeStyles, *, expanded: bo
 
 def is_shortened(notice: Notice, width: int, styles: ThemeStyles) -> bool:
     """Return whether a folded notice hides part of its text."""
-    return len(_wrap_notice(notice, width, styles)) > _NOTICE_LINES
+    return _is_too_long(notice, _wrap_notice(notice, width, styles))
+
+
+def _is_too_long(notice: Notice, lines: list[Line]) -> bool:
+    return len(lines) > _NOTICE_LINES and not notice.report
 
 
 def _wrap_notice(notice: Notice, width: int, styles: ThemeStyles) -> list[Line]:

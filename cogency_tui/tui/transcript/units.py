@@ -149,12 +149,14 @@ class Problem(msgspec.Struct):
 
 class Notice(msgspec.Struct):
     """A decision on the way to the model. If it is to retry, `due` is the time of the retry in Unix
-    seconds, and `attempt` its number, of so many `attempts` (0 if unknown)."""
+    seconds, and `attempt` its number, of so many `attempts` (0 if unknown). A `report` is never shortened.
+    """
 
     text: str
     due: float = 0.0
     attempt: int = 0
     attempts: int = 0
+    report: bool = False
 
 
 class Summarized(msgspec.Struct):
@@ -565,7 +567,7 @@ class Transcript:
             return
         text, wait = clean(payload["error"]), payload.get("retry")
         if wait is None:
-            self._append(Notice(text), touched)
+            self._append(Notice(text, report=payload.get("report", False)), touched)
             return
         due, (at, last) = event["timestamp"] + wait, self._last_shown()
         notice = Notice(text, due, payload.get("attempt", 2), payload.get("attempts", 0))

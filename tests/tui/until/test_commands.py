@@ -62,8 +62,8 @@ class Work:
         )
 
     @asynccontextmanager
-    async def app(self, **options: Any) -> AsyncGenerator[Pilot[int]]:
-        async with app_over(self.agent, **options).run_test(size=(120, 40), notifications=True) as pilot:
+    async def app(self, size: tuple[int, int] = (120, 40), **options: Any) -> AsyncGenerator[Pilot[int]]:
+        async with app_over(self.agent, **options).run_test(size=size, notifications=True) as pilot:
             yield pilot
         await self.agent.close()
 
@@ -238,6 +238,19 @@ async def test_a_running_turn_that_fails_ends_it(project: Path) -> None:
         await finished(pilot)
         assert notices(pilot) == ["Stopped after 1 turn: the turn failed. `touch checked` has not succeeded."]
         assert not (project / "checked").exists()
+
+
+async def test_the_end_is_shown_whole_with_its_reason_and_what_did_not_hold(project: Path) -> None:
+    missing = "import file mismatch: the module has been collected from another directory " * 2
+    command = f"echo '{missing}'; false"
+    work = Work(project, "One.")
+    async with work.app(size=(60, 16)) as pilot:
+        await send(pilot, f"/until --max-turns 1 {command}")
+        await finished(pilot)
+        report = f"Stopped after 1 turn: the limit of 1 turn is reached. `{command[:59]}…` failed (exit 1): {missing}"
+        assert notices(pilot) == [report.strip()]
+        view = conversation_of(pilot)
+        await until(pilot, lambda: "".join(report.split()) in "".join(shown(view).split()))
 
 
 async def test_without_a_command_it_says_how(project: Path) -> None:
