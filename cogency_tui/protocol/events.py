@@ -76,7 +76,8 @@ class HookAddition(TypedDict):
 
 
 class UserEvent(TypedDict):
-    """The user's message; the model is sent `content`, then the texts of the `review` and of `until`.
+    """The user's message; the model is sent `content`, then the texts of the `review` and of `until`, and
+    last the `note`, which says what has become of the turn before.
 
     With `ran` it is a command that the user ran: the model is sent a report of it, which `transcript`
     renders, and `content` is only the command after `! `. It is no turn: the model answers it with the next
@@ -98,6 +99,7 @@ class UserEvent(TypedDict):
     steered: NotRequired[bool]
     review: NotRequired[ReviewNote]
     until: NotRequired[UntilTurn]
+    note: NotRequired[str]
     environment: NotRequired[str]
     conversation: NotRequired[str]
     sources: NotRequired[list[str]]
