@@ -101,10 +101,7 @@ class Ask:
 
     name = "ask"
     kind: ToolKind = "think"
-    description = (
-        "Ask the user 1 to 4 questions that only they can decide, each with 2 to 6 choices; they may also "
-        "answer in their own words."
-    )
+    description = "Ask the user what only they can decide; they can also answer freely."
     args = AskArgs
     aliases = Aliases(
         tools=dict.fromkeys(

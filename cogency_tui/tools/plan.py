@@ -32,7 +32,7 @@ _DROPPED = frozenset({"cancelled", "canceled", "skipped", "deleted", "removed"})
 _LISTS = ("steps", "todos", "plan", "tasks", "items", "todo_list")
 
 
-class StepArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class StepArgs(msgspec.Struct, frozen=True):
     text: Annotated[str, Meta(min_length=1)]
     state: PlanState = "pending"
 
@@ -89,9 +89,7 @@ class Plan:
 
     name = "plan"
     kind: ToolKind = "think"
-    description = (
-        "Show the user your plan for a task of several steps; repeat it whole whenever a state changes."
-    )
+    description = "Show the user your plan of several steps; repeat it whole when a state changes."
     args = PlanArgs
     aliases = Aliases(
         Spellings(

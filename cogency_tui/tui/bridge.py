@@ -123,6 +123,8 @@ class Bridge:
         self._compaction: asyncio.Task[CompactionFigures] | None = None
         self.until: Until | None = None
         """The work until a command of the user's succeeds."""
+        self.sending: Written | None = None
+        """The message of the running turn until the turn has begun with it."""
         self._written: Written | None = None
         """The last message that no user has written."""
         self._notice = ""
@@ -294,6 +296,8 @@ class Bridge:
 
     def _deliver(self, events: "list[Event]") -> None:
         for event in events:
+            if event["type"] == "user":
+                self.sending = None
             if event["type"] == "metric" and self.until is not None:
                 self.until.spent += event["step"].get("cost", 0.0)
             if event["type"] != "end":
@@ -304,6 +308,7 @@ class Bridge:
         self.started = time()
         self._steered = self._failed = False
         self.queue.in_turn = message is None or not is_own_command(message.full)
+        self.sending = message if self.queue.in_turn else None
         self._screen.run_worker(partial(self._turn, message, queued=queued), group="turn")
 
     def _start_check(self, *, queued: bool = False) -> None:
@@ -460,7 +465,7 @@ class Bridge:
     def _finish(self) -> None:
         """Mark the work as finished, and continue with the queue."""
         self._report_until()
-        self.started, self.queue.in_turn = None, False
+        self.started, self.sending, self.queue.in_turn = None, None, False
         waited = bool(self.queue)
         if self._failed and waited and not self._stopped:
             self._return([])

@@ -252,6 +252,8 @@ class MainDisplay(Display):
             activity = Activity("Summarizing the conversation")
         elif started is not None:
             hook = self._bridge.agent.running_hook(self._bridge.conversation_id)
+            if hook and (sending := self._bridge.sending):
+                self.touch(self.transcript.preview(sending.full, sending.attached, started, hook))
             activity = describe_activity(self.transcript, model, now, asked=self._asked, hook=hook)
         elapsed = now - started if started is not None else 0.0
         line, queued = self._screen.query_one(LiveLine), len(self._bridge.queue)

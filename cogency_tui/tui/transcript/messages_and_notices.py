@@ -14,7 +14,15 @@ from cogency_tui.tui.kit.number_format import dollars, duration, plural, tokens
 from cogency_tui.tui.paste_chips import chips_in, image_chips
 from cogency_tui.tui.theme_styles import ThemeStyles
 from cogency_tui.tui.transcript.pen import Pen
-from cogency_tui.tui.transcript.units import Notice, Problem, Prose, Summarized, TurnEnd, UserMessage
+from cogency_tui.tui.transcript.units import (
+    Notice,
+    PendingMessage,
+    Problem,
+    Prose,
+    Summarized,
+    TurnEnd,
+    UserMessage,
+)
 
 _NOTICE_LINES = 2
 _WITH_TIME = 48
@@ -62,6 +70,13 @@ def draw_user_message(message: UserMessage, pen: Pen, *, expanded: bool) -> list
         text = f"hook {one_line(each['name'])}  added {plural(each['lines'], 'line')} for the model"
         lines.append(Line([Segment(fit(text, pen.width), dim)]))
     return lines
+
+
+def draw_pending_message(pending: PendingMessage, pen: Pen) -> list[Line]:
+    """Draw a message that is not sent yet, and below it the hook that runs before that."""
+    text = fit(f"hook {one_line(pending.hook)}  running", pen.width)
+    lines = draw_user_message(pending.message, pen, expanded=False)
+    return [*lines, Line([Segment(text, pen.styles("running", "raised"))])]
 
 
 def chips_beside(message: UserMessage) -> list[str]:

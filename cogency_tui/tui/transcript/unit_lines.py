@@ -15,6 +15,7 @@ from cogency_tui.tui.transcript.call_lines import draw_call, run_row
 from cogency_tui.tui.transcript.call_unit import CallUnit
 from cogency_tui.tui.transcript.messages_and_notices import (
     draw_notice,
+    draw_pending_message,
     draw_problem,
     draw_summarized,
     draw_thought,
@@ -22,7 +23,16 @@ from cogency_tui.tui.transcript.messages_and_notices import (
     draw_user_message,
 )
 from cogency_tui.tui.transcript.pen import Pen
-from cogency_tui.tui.transcript.units import Notice, Problem, Prose, Summarized, TurnEnd, Unit, UserMessage
+from cogency_tui.tui.transcript.units import (
+    Notice,
+    PendingMessage,
+    Problem,
+    Prose,
+    Summarized,
+    TurnEnd,
+    Unit,
+    UserMessage,
+)
 
 
 class DrawnUnit(Protocol):
@@ -119,6 +129,8 @@ def draw_unit(unit: Unit, pen: Pen, *, expanded: bool, within: bool = False) -> 
     match unit:
         case UserMessage():
             return Blocks(Fixed(draw_user_message(unit, pen, expanded=expanded)))
+        case PendingMessage():
+            return Blocks(Fixed(draw_pending_message(unit, pen)))
         case Prose():
             return Blocks(Fixed(draw_thought(unit, pen, expanded=expanded)))
         case CallUnit():

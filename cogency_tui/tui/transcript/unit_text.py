@@ -11,6 +11,7 @@ from cogency_tui.tui.transcript.call_unit import CallUnit
 from cogency_tui.tui.transcript.messages_and_notices import describe_summarized, describe_turn_end
 from cogency_tui.tui.transcript.units import (
     Notice,
+    PendingMessage,
     Problem,
     Prose,
     Summarized,
@@ -32,6 +33,8 @@ def text_of(unit: Unit) -> str:
     match unit:
         case UserMessage(text=text) | Prose(text=text) | Notice(text=text):
             return text
+        case PendingMessage(message=message):
+            return message.text
         case Problem():
             where = f"{unit.tool}: " if unit.tool else ""
             return "\n".join(part for part in (where + unit.error, unit.hint) if part)
