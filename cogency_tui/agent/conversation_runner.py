@@ -275,6 +275,9 @@ class Conversations:
         from cogency_tui.agent.recorder import Recorder
         from cogency_tui.agent.turn import Turn
 
+        if until is not None:
+            run, place = self._agent_of(conversation.id).run_supervised, conversation.engine.workspace.root
+            await until.require_runnable(run, place)
         store = await self._agent.store()
         if query is not None:
             # A text that the user did not type, such as a pasted log, mentions no files of theirs.
@@ -296,7 +299,8 @@ class Conversations:
             known = await store.conversation(conversation.id)
             context = await conversation.begin_hooks(query, is_new=known is None or not known.turns)
         recorder = Recorder(store, conversation.id, queue, chunks=chunks)
-        turn = Turn(conversation, store, recorder, message_waits=message_waits)
+        works_until = until is not None and not until.is_over
+        turn = Turn(conversation, store, recorder, message_waits=message_waits, works_until=works_until)
         run = partial(turn.run, query, queue.close, lambda: self._reviewed(conversation.id), images, context)
         if until is None:
             await run()

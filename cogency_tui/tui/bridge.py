@@ -255,7 +255,8 @@ class Bridge:
             from cogency_tui.protocol.events import notice_event
             from cogency_tui.safe_text import one_line
 
-            unfinished = f"`{one_line(command)}` has not succeeded. /until {one_line(command)} goes on."
+            command = one_line(command)
+            unfinished = f"`{command}` has not succeeded. To continue: /until {command}"
             transcript.feed([notice_event(unfinished, time())])
         marks = await self.agent.recall.open_elsewhere()
         is_elsewhere = any(mark.conversation == conversation_id for mark in marks)
@@ -480,8 +481,11 @@ class Bridge:
         if self.until is not None and self._failed and not self.until.is_over:
             # A turn that began before.
             self.until.stop("the turn failed")
-        if self.until is not None and (report := self.until.take_report()):
-            self.until, failed = None, self._failed
+        if self.until is None or not self.until.is_over:
+            return
+        report, failed = self.until.take_report(), self._failed
+        self.until = None
+        if report is not None:
             self._pacer.queue.put(report)
             self._pacer.flush()
             self._failed = failed
@@ -502,6 +506,12 @@ class Bridge:
         elif self.until is not None:
             self._written = Written(self.until.message, own=False)
             self._start(self._written, queued=True)
+
+    @property
+    def background_count(self) -> int:
+        """The number of background commands of the open conversation that run."""
+        background, id = self.agent.background, self.conversation_id
+        return 0 if background is None or id is None else len(background.of(id).running())
 
     @property
     def allows_edits(self) -> bool:
