@@ -198,15 +198,15 @@ class HookRun(TypedDict):
     added: NotRequired[str]
 
 
-Author: TypeAlias = Literal["conversation", "subagent", "user", "command", "program"]
+Author: TypeAlias = Literal["conversation", "subagent", "user", "command", "background", "program"]
 
 
 class ChangedBy(TypedDict):
     """A change of the file `path` by another than the conversation that has read it, at `at` (Unix seconds).
 
     `title` is that of the other conversation, or of the sub-agent; that of a change by the user is empty
-    where they made it in this conversation. A `command` may have made it, and still runs; a `program` is the
-    user's editor, or any other outside of this one.
+    where they made it in this conversation. A `command` may have made it, and still runs; `background` is the
+    user or a command in the background; a `program` is the user's editor, or any other outside of this one.
     """
 
     path: str

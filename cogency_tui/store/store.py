@@ -21,7 +21,7 @@ from cogency_tui.protocol.events import Diagnostic, Event, Measure, PlannedStep
 from cogency_tui.store import events, streaming_units, usage
 from cogency_tui.store.column_text import from_column, to_column
 from cogency_tui.store.database import Database
-from cogency_tui.store.project_scope import of_project
+from cogency_tui.store.project_scope import main_project, of_project
 from cogency_tui.store.usage import Spent
 
 COLUMNS = (
@@ -242,6 +242,11 @@ class Store:
             term, values = of_project(connection, self.database.path.parent, project)
             terms.append(term)
         return terms, values
+
+    async def main_project(self, project: str) -> str:
+        """Return the main project of a worktree, as far as it is known; of any other directory, itself."""
+        data = self.database.path.parent
+        return await self.database.read(lambda connection: main_project(connection, data, project))
 
     async def delegated(self, parent: str) -> list[StoredConversation]:
         """Return the conversations of the sub-agents that calls of `parent` started, oldest first."""

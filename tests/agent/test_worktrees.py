@@ -14,7 +14,7 @@ from cogency_tui.config.schema import Settings
 from cogency_tui.errors import UsageError
 from cogency_tui.temporary_files import make_directory
 from tests.agent.templates import TEMPLATES
-from tests.agent.test_turns import block, turn
+from tests.agent.test_turns import block, results, turn
 from tests.peers.scripted import ScriptedProvider
 
 LINES = "".join(f"line {number}\n" for number in range(1, 21))
@@ -312,3 +312,39 @@ async def test_each_has_its_own_files_undo_and_review(agent: Agent, shop: Path) 
     await undo.apply(await undo.of_turn())
     assert (made.root / "app.py").read_text() == LINES
     assert "main" in (shop / "app.py").read_text()
+
+
+async def test_the_models_recall_in_a_worktree_has_the_main_project_and_the_other_way_round(
+    agent: Agent,
+) -> None:
+    worktrees = Worktrees(agent)
+    made, other = await worktrees.make("parser"), await worktrees.make("lexer")
+    inside, beside = agent.beside_in(made.root), agent.beside_in(other.root)
+    asked: list[Question] = []
+
+    async def ask(question: Question) -> Answer:
+        asked.append(question)
+        return Answer(False)
+
+    await work(agent, "main", edit("line 1", "line one"))
+    await work(inside, "parser", edit("line 2", "line two"))
+    for asking in (agent, inside, beside):
+        asking.ask = ask
+        for conversation, line in (("main", "line one"), ("parser", "line two")):
+            if (asking, conversation) in ((agent, "main"), (inside, "parser")):
+                continue
+            search = block(("recall", {"query": "work"}))
+            read = block(("recall", {"conversation": conversation}))
+            asking.permissions = "ask"
+            asking.provider = ScriptedProvider(search, read, "Done.", size=10_000)
+            found, text = results(
+                await turn(asking, conversation_id=f"asks-{asking.worktree}-{conversation}")
+            )
+            assert conversation in str(found["payload"]["content"])
+            assert line in str(text["payload"]["content"])
+    assert asked == []
+    assert (
+        (await inside.recall.statistics()).conversations
+        == (await agent.recall.statistics()).conversations
+        > 2
+    )

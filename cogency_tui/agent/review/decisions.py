@@ -82,12 +82,28 @@ class Decisions:
         marked = await self._superseded.mark(snapshot, files)
         return {part for file in marked for part in gone_parts(file)}
 
-    async def revert(self, *targets: Target, for_good: bool = False) -> tuple[list[Edit], list[str]]:
+    async def revert(
+        self, *targets: Target, for_good: bool = False
+    ) -> tuple[list[Edit], list[str], list[str]]:
         """Revert the agent's lines; those that were changed since are marked as in conflict. Return the edits
-        that this made, and the paths that were left because content of one in conflict was moved there.
+        that this made, the paths that were left because content of one in conflict was moved there, and those
+        whose changes may be the user's, as far as no path of these was named.
         """
         snapshot = await self._source.snapshot()
-        selections = await selections_of(self._source, snapshot, *targets)
+        selections: list[Selection] = []
+        left: list[str] = []
+        for target in targets:
+            for each in await selections_of(self._source, snapshot, target):
+                own = each if target.path else _without_users(each)
+                selections += [own] if own else []
+                left += [each.path] if own is not each else []
+        left = [*dict.fromkeys(left)]
+        nothing = UsageError(
+            f"Nothing was reverted: you may have made the changes to {', '.join(map(shown, left))}.",
+            "Revert them one by one.",
+        )
+        if left and not selections:
+            raise nothing
         gone = await self._gone(snapshot, selections)
         whole = [
             selection
@@ -119,8 +135,11 @@ class Decisions:
 
         trial, chosen = await self._source.journal.reading(plan)
         action = NewAction("revert", _path_of(targets))
-        made = await self._carry_out(action, snapshot, chosen, UNDO, trial, for_good=for_good)
-        return made, [each.path for each in selections if each not in chosen]
+        try:
+            made = await self._carry_out(action, snapshot, chosen, UNDO, trial, for_good=for_good)
+        except UsageError as error:
+            raise (nothing if left else error) from error
+        return made, [each.path for each in selections if each not in chosen], left
 
     async def edit(self, target: Target, text: str, seen: str | None = None) -> list[Edit]:
         """Replace the lines of one hunk, which the user has `seen`, with the user's; mark it as edited."""
@@ -221,6 +240,26 @@ async def applied(
 def reverse(marks: Iterable[MarkChange]) -> tuple[MarkChange, ...]:
     """The changes that restore marks."""
     return tuple(MarkChange(mark.part, mark.after, mark.before) for mark in marks)
+
+
+def _without_users(selection: Selection) -> Selection | None:
+    """The part of a selection that the user has certainly not made; None if there is none. What was reverted
+    already is not looked at."""
+    edits = selection.history.edits
+    doubtful = {edit.id for edit in edits if edit.is_possibly_users} - selection.snapshot.reverted
+    if not doubtful:
+        return selection
+    if not selection.is_lines:
+        return None
+    decisions = selection.snapshot.decisions
+    certain = tuple(
+        outline
+        for outline in selection.chosen
+        if doubtful.isdisjoint(part.edit for part in outline.parts) or decisions.hunk(outline) == "reverted"
+    )
+    if len(certain) == len(selection.chosen):
+        return selection
+    return replace(selection, chosen=certain, is_named=True) if certain else None
 
 
 def _path_of(targets: Sequence[Target]) -> str:

@@ -233,6 +233,11 @@ class Hunk:
         """True if hooks alone made it."""
         return all(map(hook_of, self.edits))
 
+    @property
+    def is_possibly_users(self) -> bool:
+        """True if the user may have made it, or a part of it."""
+        return any(edit.is_possibly_users for edit in self.edits)
+
 
 @dataclass(frozen=True, slots=True)
 class Target:
@@ -253,13 +258,14 @@ class Outcome:
     """The outcome of an action: the edits that it made, and the conflicts left for the user to decide.
 
     `conflicts` were left as they are, and are marked so; `held` are the paths that were left with them, since
-    content was moved between them. Everything else was done. `about` are the hunks of an action that was
-    undone or redone.
+    content was moved between them; `left` are those with changes that may be the user's, who has not chosen
+    them. Everything else was done. `about` are the hunks of an action that was undone or redone.
     """
 
     edits: tuple[Edit, ...] = ()
     conflicts: tuple[Obstacle, ...] = ()
     held: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
     about: tuple[Part, ...] = ()
 
 

@@ -178,6 +178,14 @@ class Background:
         """Return the topmost processes of the running commands."""
         return [process.pid for process in self._processes() if process.pid and process.ended is None]
 
+    def pid(self, id: str) -> int:
+        """Return the topmost process of a command; 0 if it has not started.
+
+        Raises:
+            ToolError: there is none with this id.
+        """
+        return self._process(id).pid
+
     def get(self, id: str) -> BackgroundState:
         """Return one of them.
 
