@@ -98,7 +98,7 @@ class OpenConversations:
 
     def find(self, conversation_id: str) -> "MainScreen | None":
         """The main screen of this conversation."""
-        return next((each for each in self.screens if each.bridge.conversation_id == conversation_id), None)
+        return next((each for each in self.screens if each.bridge.is_of(conversation_id)), None)
 
     def begin(self, agent: "Agent", then: Shown | None = None) -> None:
         """Begin a conversation on another screen, by the choices of `agent` but for effort and dialect."""
