@@ -22,7 +22,17 @@ from cogency_tui.tui.trust.screen import TrustScreen
 from tests.agent.delegation import block
 from tests.agent.hooks.bench import FORMAT, shell
 from tests.peers.scripted import ScriptedProvider
-from tests.tui.driving import app_over, at_work, detail_of, finished, main_of, send, shown, until
+from tests.tui.driving import (
+    app_over,
+    at_work,
+    detail_of,
+    finished,
+    main_of,
+    prompt_of,
+    send,
+    shown,
+    until,
+)
 from tests.tui.looks import check_looks
 
 pytestmark = pytest.mark.exhaustive
@@ -118,6 +128,24 @@ async def test_a_hook_that_runs_is_named_as_the_activity(project: Path) -> None:
         await until(pilot, lambda: "Running hook slow" in shown(main_of(pilot).query_one(LiveLine)))
         await asyncio.to_thread(go_on.write_text, "")
         await finished(pilot)
+
+
+async def test_esc_while_a_message_is_checked_returns_it_to_the_prompt(project: Path) -> None:
+    go_on = project.parent / "go-on"
+    os.mkfifo(go_on)
+    agent = agent_in(project, "Done.", slow=shell("before_message", 'cat "$1"', str(go_on)))
+    async with at_work(agent) as pilot:
+        await send(pilot, "the secret")
+        await until(pilot, lambda: "Running hook slow" in shown(main_of(pilot).query_one(LiveLine)))
+        await pilot.press("escape")
+        await until(pilot, lambda: prompt_of(pilot).text == "the secret")
+        await finished(pilot)
+        text = shown(main_of(pilot).query_one(Conversation))
+        assert "Interrupted: the message was not sent." in text
+        assert "the secret" not in text
+        assert not main_of(pilot).bridge.retryable
+    assert isinstance(agent.provider, ScriptedProvider)
+    assert agent.provider.sent == []
 
 
 async def test_a_file_that_is_not_trusted_is_not_read_and_leads_to_the_review(project: Path) -> None:
