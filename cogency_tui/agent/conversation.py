@@ -125,6 +125,8 @@ class Conversation:
         """Those of them that the user knows to be suspended, with what changed."""
         self.turn_hooks: TurnHooks | None = None
         """Runs those that are not around calls, if there are any."""
+        self._hook_problems: Sequence[str] = ()
+        """The problems with files of hooks that the user was notified of."""
         self._call_hooks: CallHooks | None = None
         """Runs those that are around calls, if there are hooks."""
         self._take_hooks()
@@ -247,6 +249,7 @@ class Conversation:
         engine.servers.configure(engine.project_settings.now.mcp)
         self._take_tools()
         await self._report_suspended()
+        self._report_hook_problems()
         self._take_hooks()
         if not self._recalled:
             before = await sources_of(store, self.id, engine.workspace)
@@ -295,6 +298,12 @@ class Conversation:
         # Sub-agents are part of their caller's turn.
         if not self.depth:
             self.turn_hooks = self.turn_hooks or TurnHooks(self)
+
+    def _report_hook_problems(self) -> None:
+        """Report the files of hooks that cannot be used, each once."""
+        before, self._hook_problems = self._hook_problems, self.engine.project_settings.hook_problems
+        if not self.depth:
+            self.pending_notices += [each for each in self._hook_problems if each not in before]
 
     async def _report_suspended(self) -> None:
         """Report the hooks that the next turn does without."""
