@@ -21,7 +21,7 @@ from cogency_tui.config.schema import (
     Settings,
     config_directory,
 )
-from cogency_tui.errors import CogencyError, StoreError, UsageError
+from cogency_tui.errors import CogencyError, StoreError, UnsentError, UsageError
 from cogency_tui.providers.base import Provider
 from cogency_tui.providers.configured_providers import create_provider, host_of, secrets
 
@@ -253,7 +253,13 @@ class Conversations:
             if not queue.closed:
                 running.cancel()
             await asyncio.wait([running])
-        running.result()
+        try:
+            running.result()
+        except UnsentError as exc:
+            from cogency_tui.protocol.events import notice_event
+
+            yield notice_event(str(exc), time())
+            yield {"type": "interrupt", "timestamp": time()}
 
     async def turn(
         self,
