@@ -2,9 +2,10 @@
 they fixed.
 
 Invariant: an edit waits for `PATIENCE` seconds at most, and not at all for a server that was late before.
-What comes later goes with the next result of the conversation, once, if it still holds then. Edits of an
-answer that wait for each other are checked as one, with the last of them: no state in between counts, and
-each problem is that of the edit of its file. A server that fails costs a notice.
+What comes later goes with the next result of the conversation, once, if it still holds then, and no other
+server has reported the same of that edit. Edits of an answer that wait for each other are checked as one,
+with the last of them: no state in between counts, and each problem is that of the edit of its file. A server
+that fails costs a notice.
 """
 
 import asyncio
@@ -26,6 +27,7 @@ from cogency_tui.workspace.text_files import decode
 if TYPE_CHECKING:
     from cogency_tui.agent.language_servers import LanguageServersOnDemand
     from cogency_tui.tools.language_servers.client import Problem
+    from cogency_tui.tools.language_servers.diagnostics import Reported
     from cogency_tui.tools.language_servers.server import Server
     from cogency_tui.workspace.paths import Workspace
 
@@ -98,6 +100,8 @@ class EditDiagnostics:
         the first."""
         self._running: set[asyncio.Task[_Found | None]] = set()
         self._late: list[_Found] = []
+        self._reported: tuple[Reported, Reported] | None = None
+        """The problems of the last edits that were reported as added, and as fixed."""
 
     async def before(self, call: InterceptedCall) -> None:
         """Note what the edit is going to change, and have it analyzed while the user is asked."""
@@ -270,25 +274,22 @@ class EditDiagnostics:
         """What was found, for the result of a call, and how many problems earlier edits have fixed."""
         if not found:
             return {"added": [], "fixed": 0}, 0
-        from cogency_tui.tools.language_servers.diagnostics import distinct
+        from cogency_tui.tools.language_servers.diagnostics import Reported, distinct
 
+        if self._reported is None:
+            self._reported = Reported(), Reported()
+        reported, reported_fixed = self._reported
         redact = Redactor(call.context.secrets, call.context.known).text
         name_of = self._workspace.name_of
         added: list[Diagnostic] = []
-        fixes = _fixed(found)
-        fixed, fixed_before = (
-            len(
-                distinct(
-                    [(name_of(each.path), each.problem) for each in fixes if (each.call == call.id) == own]
-                )
+        fixed = fixed_before = 0
+        for id, problems in _by_call(_fixed(found), name_of).items():
+            count = len(reported_fixed.add(id, distinct(problems)))
+            fixed, fixed_before = (
+                (fixed + count, fixed_before) if id == call.id else (fixed, fixed_before + count)
             )
-            for own in (True, False)
-        )
-        by_call: dict[str, list[tuple[str, Problem]]] = {}
-        for each in _once(call, found):
-            by_call.setdefault(each.call, []).append((name_of(each.path), each.problem))
-        for id, problems in by_call.items():
-            for path, problem in distinct(problems):
+        for id, problems in _by_call(_once(call, found), name_of).items():
+            for path, problem in reported.add(id, distinct(problems)):
                 one: Diagnostic = {
                     "path": path,
                     "line": problem.line,
@@ -323,6 +324,14 @@ def join_changes(changes: Sequence[DiagnosticsChange]) -> DiagnosticsChange:
     if more:
         joined["more"] = more
     return joined
+
+
+def _by_call(told: Iterable[_Told], name_of: Callable[[Path], str]) -> "dict[str, list[tuple[str, Problem]]]":
+    """The problems with the names of their files, by the call that added or fixed them."""
+    found: dict[str, list[tuple[str, Problem]]] = {}
+    for each in told:
+        found.setdefault(each.call, []).append((name_of(each.path), each.problem))
+    return found
 
 
 def _fixed(found: Iterable[_Found]) -> "list[_Told]":
