@@ -73,6 +73,10 @@ class UsageError(UserFacingError):
     """A command or argument that cannot be carried out (exit status 2 on the command line)."""
 
 
+class UnsentError(UserFacingError):
+    """The user interrupted what precedes a message, which is not sent."""
+
+
 class OpenElsewhereError(UsageError):
     """A conversation that another process has open."""
 

@@ -98,7 +98,7 @@ class OpenConversations:
 
     def find(self, conversation_id: str) -> "MainScreen | None":
         """The main screen of this conversation."""
-        return next((each for each in self.screens if each.bridge.conversation_id == conversation_id), None)
+        return next((each for each in self.screens if each.bridge.is_of(conversation_id)), None)
 
     def titles_beside(self, screen: "MainScreen") -> dict[str, str]:
         """The titles of the conversations that are open beside that of `screen`, by id."""
