@@ -170,6 +170,8 @@ class LinearSession:
         """Run a command that works while a question is open."""
         if text == "/quit":
             self._stop()
+            # The question is withdrawn with its turn.
+            await asyncio.get_running_loop().create_future()
         elif text in ("/help", "/todos"):
             await run_command(self, text)
 
