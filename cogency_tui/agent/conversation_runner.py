@@ -21,7 +21,7 @@ from cogency_tui.config.schema import (
     Settings,
     config_directory,
 )
-from cogency_tui.errors import CogencyError, StoreError, UsageError
+from cogency_tui.errors import CogencyError, StoreError, UnsentError, UsageError
 from cogency_tui.providers.base import Provider
 from cogency_tui.providers.configured_providers import create_provider, host_of, secrets
 
@@ -253,7 +253,13 @@ class Conversations:
             if not queue.closed:
                 running.cancel()
             await asyncio.wait([running])
-        running.result()
+        try:
+            running.result()
+        except UnsentError as exc:
+            from cogency_tui.protocol.events import notice_event
+
+            yield notice_event(str(exc), time())
+            yield {"type": "interrupt", "timestamp": time()}
 
     async def turn(
         self,
@@ -275,6 +281,9 @@ class Conversations:
         from cogency_tui.agent.recorder import Recorder
         from cogency_tui.agent.turn import Turn
 
+        if until is not None:
+            run, place = self._agent_of(conversation.id).run_supervised, conversation.engine.workspace.root
+            await until.require_runnable(run, place)
         store = await self._agent.store()
         if query is not None:
             # A text that the user did not type, such as a pasted log, mentions no files of theirs.
@@ -296,7 +305,8 @@ class Conversations:
             known = await store.conversation(conversation.id)
             context = await conversation.begin_hooks(query, is_new=known is None or not known.turns)
         recorder = Recorder(store, conversation.id, queue, chunks=chunks)
-        turn = Turn(conversation, store, recorder, message_waits=message_waits)
+        works_until = until is not None and not until.is_over
+        turn = Turn(conversation, store, recorder, message_waits=message_waits, works_until=works_until)
         run = partial(turn.run, query, queue.close, lambda: self._reviewed(conversation.id), images, context)
         if until is None:
             await run()

@@ -342,6 +342,17 @@ class Store:
         """Return the model's plan after the event numbered `through`; empty without one."""
         return await self.database.read(lambda connection: events.plan(connection, conversation_id, through))
 
+    async def unfinished_until(self, conversation_id: str) -> str:
+        """Return the command that the last turns were to make succeed; empty if it did, or the user has
+        written something else since."""
+        return await self.database.read(
+            lambda connection: events.unfinished_until(connection, conversation_id)
+        )
+
+    async def ends_cut_off(self, conversation_id: str) -> bool:
+        """Return whether the last event is an answer during which the program ended."""
+        return await self.database.read(lambda connection: events.ends_cut_off(connection, conversation_id))
+
     async def background(self, conversation_id: str) -> dict[str, bool]:
         """Return the background commands that the model knows of: the ids, and whether each runs."""
         return await self.database.read(lambda connection: events.background(connection, conversation_id))

@@ -9,7 +9,7 @@ import pytest
 from cogency_tui.agent.agent import Agent
 from cogency_tui.agent.permissions.gate import Answer, Question
 from cogency_tui.agent.project.trust import TrustState
-from cogency_tui.agent.worktrees import Worktrees
+from cogency_tui.agent.worktrees import ConflictMarkersError, Worktrees
 from cogency_tui.config.schema import Settings
 from cogency_tui.errors import UsageError
 from cogency_tui.temporary_files import make_directory
@@ -169,6 +169,49 @@ async def test_conflict_markers_that_the_last_commit_lacks_are_refused(agent: Ag
         await worktrees.merge(root, "x")
     (root / "new.py").write_text("<<<<<<< alone\n")
     assert (await worktrees.merge(root, "x")).files == 2
+
+
+async def test_conflict_markers_in_a_commit_of_the_worktree_are_named_before_it_is_merged(
+    agent: Agent, shop: Path
+) -> None:
+    marked = "<<<<<<< HEAD\na\n=======\nb\n>>>>>>> main\n"
+    (shop / "about.md").write_text(marked)
+    git(shop, "add", "-A")
+    git(shop, "commit", "-qm", "about conflicts")
+    worktrees = Worktrees(agent)
+    root = (await worktrees.make("x")).root
+    (root / "lib").mkdir()
+    (root / "lib" / "näw.py").write_text(marked)
+    (root / "about.md").write_text(f"Markers:\n{marked}")
+    (root / "half.py").write_text("<<<<<<< alone\n")
+    git(root, "add", "-A")
+    git(root, "commit", "-qm", "resolved?")
+    (root / "later.py").write_text("later\n")
+    before = git(shop, "rev-parse", "HEAD")
+    with pytest.raises(ConflictMarkersError, match=r"lib/näw\.py in the commits of worktree x has") as raised:
+        await worktrees.merge(root, "x")
+    assert raised.value.files == ["lib/näw.py"]
+    assert git(shop, "rev-parse", "HEAD") == before
+    assert git(root, "status", "--porcelain") == "?? later.py"
+
+    (root / "more.py").write_text(marked)
+    git(root, "add", "more.py")
+    git(root, "commit", "-qm", "and more")
+    with pytest.raises(ConflictMarkersError) as raised:
+        await worktrees.merge(root, "x", ["lib/näw.py"])
+    assert raised.value.files == ["lib/näw.py", "more.py"]
+    assert (await worktrees.merge(root, "x", raised.value.files)).files == 5
+    assert (shop / "more.py").read_text() == marked
+
+
+async def test_conflict_markers_that_a_later_commit_resolved_are_merged(agent: Agent, shop: Path) -> None:
+    worktrees = Worktrees(agent)
+    root = (await worktrees.make("x")).root
+    for text in ("<<<<<<< HEAD\na\n=======\nb\n>>>>>>> main\n", "a\n"):
+        (root / "new.py").write_text(text)
+        git(root, "add", "-A")
+        git(root, "commit", "-qm", "x")
+    assert (await worktrees.merge(root, "x")).files == 1
 
 
 async def test_it_is_merged_only_into_the_branch_that_it_was_made_from(agent: Agent, shop: Path) -> None:

@@ -267,6 +267,16 @@ class Review:
             conflicts = [each for target in targets for each in await self.conflicts(target)]
         return Outcome(tuple(made), tuple(conflicts), tuple(held), tuple(left))
 
+    async def revert_last_edit(self, target: Target) -> Outcome:
+        """Revert what the latest edit did in a hunk that several edits made (`Hunk.last_edit`).
+
+        Raises:
+            UsageError: there is no such hunk, or a single edit made it.
+            WorkspaceError: its lines were changed since. Nothing was changed.
+        """
+        async with self._lock:
+            return Outcome(tuple(await self._decisions.revert_last_edit(target)))
+
     async def edited(self, *targets: Target) -> list[str]:
         """The paths of the targets' files in which it includes lines that the user edited.
 

@@ -95,6 +95,16 @@ class Deciding:
 
         self._do(work)
 
+    def revert_last_edit(self, target: Target, what: str) -> None:
+        """Revert the last edit of a hunk, named by `what`."""
+
+        async def work() -> Outcome:
+            outcome = await self._review.revert_last_edit(target)
+            self._report(f"Reverted {what} (u undo)")
+            return outcome
+
+        self._do(work)
+
     def edit(self, target: Target, text: str, seen: str | None, failed: Callable[[], object]) -> None:
         """Replace a hunk, of which the user has `seen` these lines, by others; call `failed` if it stays."""
         self._do(partial(self._review.edit, target, text, seen), failed=failed)

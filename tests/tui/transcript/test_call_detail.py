@@ -56,6 +56,28 @@ def test_a_command_shows_its_status_its_time_and_its_bytes() -> None:
     ]
 
 
+def test_a_call_of_processes_names_the_process() -> None:
+    for args, subject in (
+        ({"action": "stop", "id": "p1"}, "stop p1"),
+        ({"action": "watch", "id": "p2", "pattern": "err"}, "watch p2 err"),
+        ({"id": "p1"}, "p1"),
+        ({}, "list"),
+    ):
+        assert made(call("c", "processes", **args)).subject.text == subject
+
+
+def test_a_plan_that_has_not_run_is_its_steps() -> None:
+    long = "Read " + "the loop " * 12
+    steps = [{"text": long.strip(), "state": "done"}, {"text": "Write", "state": "cancelled"}, "Test"]
+    for name, key in (("plan", "steps"), ("TodoWrite", "todos")):
+        lines = text(sheet_of(made(call("c", name, **{key: steps})), width=40))[1:]
+        assert lines[0] == "✓ Read the loop the loop the loop the"
+        assert lines[-2:] == ["– Write", "○ Test"]
+        assert " ".join(lines).count("the loop") + " ".join(lines).count("the   loop") >= 10
+    wrong = text(sheet_of(made(call("c", "plan", steps=[1]))))
+    assert wrong[1:] == ["steps  [1]"]
+
+
 def test_a_written_file_is_counted_once() -> None:
     outcome = "created new.py: 2 lines, 4 bytes"
     written = made(
