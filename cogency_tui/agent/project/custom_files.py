@@ -40,7 +40,7 @@ _OWN_MODEL = "default"
 
 class CustomCommand(msgspec.Struct, frozen=True):
     """A message with a name. `takes` describes its argument, `place` is the file; `group` is one of the
-    groups of commands that the user is shown. `gap` is between the text and an argument at its end.
+    groups of commands that the user is shown. `lead` is what precedes an argument, if it is not the text.
     """
 
     name: str
@@ -49,13 +49,14 @@ class CustomCommand(msgspec.Struct, frozen=True):
     takes: str = ""
     place: str = ""
     group: str = "Custom"
-    gap: str = "\n\n"
+    lead: str = ""
 
     def message(self, argument: str) -> str:
         """The message to send: with the argument in place of `$ARGUMENTS`, or at the end."""
         if ARGUMENTS in self.text:
             return self.text.replace(ARGUMENTS, argument)
-        return f"{self.text}{self.gap}{argument}" if argument else self.text
+        lead = self.lead or f"{self.text}\n\n"
+        return f"{lead}{argument}" if argument else self.text
 
 
 class CustomFiles(msgspec.Struct, frozen=True):

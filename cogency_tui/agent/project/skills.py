@@ -276,6 +276,20 @@ def request_for(name: str) -> str:
     return f"Use the skill {name}."
 
 
+def lead_of_request(name: str) -> str:
+    """The beginning of such a message with arguments, which follow it."""
+    return f"Use the skill {name}: "
+
+
+def requested_arguments(name: str, message: str) -> str | None:
+    """The arguments with which a message of the user's asks for a skill; None if it does not."""
+    message = f"{message} "
+    for beginning in (lead_of_request(name), f"{request_for(name)} ", f"{request_for(name)}\n"):
+        if message.startswith(beginning):
+            return message[len(beginning) :].strip()
+    return None
+
+
 def skill_commands(skills: Mapping[str, Skill]) -> dict[str, CustomCommand]:
     """The skills as slash commands: each sends a message that names the skill."""
     return {
@@ -285,7 +299,7 @@ def skill_commands(skills: Mapping[str, Skill]) -> dict[str, CustomCommand]:
             _cut(skill.file.description, _SUMMARY),
             "[TEXT]",
             group="Skills",
-            gap=" ",
+            lead=lead_of_request(name),
         )
         for name, skill in skills.items()
         if skill.file.invocable and _COMMAND.fullmatch(name)
