@@ -230,11 +230,12 @@ class ModeError(RefusedError):
 
 
 class DeclinedError(RefusedError):
-    """A call that the user has declined; `words` are theirs, if any."""
+    """A call that the user has declined; `words` are theirs, if any; or that they `skipped` its questions."""
 
-    def __init__(self, message: str, reason: str, words: str = "") -> None:
+    def __init__(self, message: str, reason: str, words: str = "", *, skipped: bool = False) -> None:
         super().__init__(message, reason)
         self.words = words
+        self.skipped = skipped
 
 
 class WorkspaceError(ToolError):

@@ -247,7 +247,8 @@ def _text(expected: type[msgspec.Struct], schemas: Mapping[str, Mapping[str, Any
 def json_schema(expected: type[msgspec.Struct]) -> dict[str, Any]:
     """Return the JSON Schema of the arguments, in the subset that every vendor accepts.
 
-    It has no `$ref`: nested structs are inlined, and a struct that contains itself is an object there.
+    It has no `$ref`: nested structs are inlined, and a struct that contains itself is an object there. Empty
+    defaults are left out: it is clear from the rest that these arguments are optional.
     """
     return msgspec.json.decode(_encoded_schema(expected))
 
@@ -260,7 +261,19 @@ def _encoded_schema(expected: type[msgspec.Struct]) -> bytes:
     # `convert` refuses unknown arguments. The docstring is not for the model: the tool describes itself.
     top["additionalProperties"] = False
     top.pop("description", None)
-    return msgspec.json.encode(portable(whole, lambda: _text(expected, {})))
+    return msgspec.json.encode(_without_empty_defaults(portable(whole, lambda: _text(expected, {}))))
+
+
+def _without_empty_defaults(part: Any) -> Any:
+    if isinstance(part, list):
+        return [_without_empty_defaults(each) for each in cast("list[Any]", part)]
+    if not isinstance(part, dict):
+        return part
+    return {
+        key: _without_empty_defaults(value)
+        for key, value in cast("dict[str, Any]", part).items()
+        if key != "default" or value not in ("", False)
+    }
 
 
 def _schema_of_custom_type(kind: type) -> dict[str, Any]:

@@ -131,7 +131,7 @@ class Write:
     kind: ToolKind = "edit"
     description = (
         "Create a file, and its directories if needed, or replace a whole file with overwrite=true. To "
-        "change part of a file use edit. A replaced file keeps its encoding and line endings."
+        "change part of a file use edit."
     )
     args = WriteArgs
     aliases = Aliases(

@@ -10,9 +10,7 @@ Answers: TypeAlias = Sequence[Sequence[str]]
 """The answers to each of some questions: labels of choices, or the user's own words."""
 
 
-class Choice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A possible answer."""
-
+class Choice(msgspec.Struct, frozen=True):
     label: Annotated[str, Meta(min_length=1)]
     description: str = ""
 
@@ -22,8 +20,8 @@ class Choice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         msgspec.structs.force_setattr(self, "description", " ".join(self.description.split()))
 
 
-class UserQuestion(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """With `several`, more than one choice may be the answer; `header` is the subject in a word or two."""
+class UserQuestion(msgspec.Struct, frozen=True):
+    """`several`: more than one may be chosen."""
 
     question: Annotated[str, Meta(min_length=1)]
     choices: Annotated[list[Choice], Meta(min_length=2, max_length=6)]

@@ -152,6 +152,8 @@ class Bridge:
         self._compaction: asyncio.Task[CompactionFigures] | None = None
         self.until: Until | None = None
         """The work until a command of the user's succeeds."""
+        self.sending: Written | None = None
+        """The message of the running turn until the turn has begun with it."""
         self._written: Written | None = None
         """The last message that no user has written."""
         self._notice = ""
@@ -290,7 +292,8 @@ class Bridge:
             from cogency_tui.protocol.events import notice_event
             from cogency_tui.safe_text import one_line
 
-            unfinished = f"`{one_line(command)}` has not succeeded. /until {one_line(command)} goes on."
+            command = one_line(command)
+            unfinished = f"`{command}` has not succeeded. To continue: /until {command}"
             transcript.feed([notice_event(unfinished, time())])
         marks = await self.agent.recall.open_elsewhere()
         is_elsewhere = any(mark.conversation == conversation_id for mark in marks)
@@ -330,6 +333,8 @@ class Bridge:
 
     def _deliver(self, events: "list[Event]") -> None:
         for event in events:
+            if event["type"] == "user":
+                self.sending = None
             if event["type"] == "metric" and self.until is not None:
                 self.until.spent += event["step"].get("cost", 0.0)
             if event["type"] != "end":
@@ -340,6 +345,7 @@ class Bridge:
         self.started = time()
         self._steered = self._failed = False
         self.queue.in_turn = message is None or not is_own_command(message.full)
+        self.sending = message if self.queue.in_turn else None
         self._screen.run_worker(partial(self._turn, message, queued=queued), group="turn")
 
     def _start_check(self, *, queued: bool = False) -> None:
@@ -497,7 +503,7 @@ class Bridge:
     def _finish(self) -> None:
         """Mark the work as finished, and continue with the queue."""
         self._report_until()
-        self.started, self.queue.in_turn = None, False
+        self.started, self.sending, self.queue.in_turn = None, None, False
         waited = bool(self.queue)
         if self._failed and waited and not self._stopped:
             self._return([])
@@ -513,8 +519,11 @@ class Bridge:
         if self.until is not None and self._failed and not self.until.is_over:
             # A turn that began before.
             self.until.stop("the turn failed")
-        if self.until is not None and (report := self.until.take_report()):
-            self.until, failed = None, self._failed
+        if self.until is None or not self.until.is_over:
+            return
+        report, failed = self.until.take_report(), self._failed
+        self.until = None
+        if report is not None:
             self._pacer.queue.put(report)
             self._pacer.flush()
             self._failed = failed
@@ -535,6 +544,12 @@ class Bridge:
         elif self.until is not None:
             self._written = Written(self.until.message, own=False)
             self._start(self._written, queued=True)
+
+    @property
+    def background_count(self) -> int:
+        """The number of background commands of the open conversation that run."""
+        background, id = self.agent.background, self.conversation_id
+        return 0 if background is None or id is None else len(background.of(id).running())
 
     @property
     def allows_edits(self) -> bool:

@@ -170,7 +170,7 @@ def test_nested_structs_are_inlined() -> None:
                     "properties": {
                         "type": {"type": "string", "enum": ["change"]},
                         "old": {"type": "string", "description": "exact text from the file", "minLength": 1},
-                        "new": {"type": "string", "default": ""},
+                        "new": {"type": "string"},
                     },
                     "required": ["type", "old"],
                     "additionalProperties": False,

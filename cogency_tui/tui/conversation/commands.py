@@ -119,7 +119,8 @@ class ConversationCommands(FeatureCommands):
             self.say("The agent has made no plan here.")
             return
         document = self._screen.query_one(Conversation).document
-        self._display.go_to_unit(document.shown_by(update))
+        # What is typed next is for the prompt.
+        self._display.go_to_unit(document.shown_by(update), focus=False)
 
     def rewind(self, _argument: str = "") -> None:
         """List the user's messages, and go back to before the one that the user chooses."""
@@ -292,10 +293,18 @@ class ConversationCommands(FeatureCommands):
             self.complain(exc)
 
     def begin(self, _argument: str = "", *, then: Shown | None = None) -> None:
-        """Begin a new conversation; one that works goes on. Call `then` when it is shown."""
-        if self._bridge.working:
+        """Begin a new conversation; one that works, or has a background command that runs, stays open. Call
+        `then` when it is shown."""
+        if self._stays_open:
             self._others.begin(then)
-            return
+        else:
+            self._begin_here(then)
+
+    @property
+    def _stays_open(self) -> bool:
+        return self._bridge.working or self._bridge.background_count > 0
+
+    def _begin_here(self, then: Shown | None = None) -> None:
         app_of(self._screen).clear_notifications()
         self._screen.workers.cancel_group(self._screen, "reopen")
         unsent = self._end_opening()
@@ -320,7 +329,9 @@ class ConversationCommands(FeatureCommands):
 
     def close(self, conversation_id: str) -> None:
         """Close an open conversation; on this screen a new one begins in its place."""
-        if self.is_shown(conversation_id):
+        if self.is_shown(conversation_id) and not self._bridge.working:
+            self._begin_here()
+        elif self.is_shown(conversation_id):
             self.begin()
         else:
             self._others.close(conversation_id)
@@ -339,13 +350,13 @@ class ConversationCommands(FeatureCommands):
         self.open(conversation_id)
 
     def open(self, conversation_id: str, *, then: Shown | None = None) -> None:
-        """Go to a conversation: to its screen if it is open on another one, and to another screen if work is
-        running on this one. Call `then` when it is opened.
+        """Go to a conversation: to its screen if it is open on another one, and to another screen if the one
+        here stays open. Call `then` when it is opened.
         """
         app_of(self._screen).clear_notifications()
         if self._others.go_to(conversation_id):
             return
-        if not self._bridge.working:
+        if not self._stays_open:
             self.show(conversation_id, then=then)
         elif conversation_id != self._bridge.conversation_id:
             self._others.open(conversation_id, then)
