@@ -62,14 +62,10 @@ class CustomCommand(msgspec.Struct, frozen=True):
         if ARGUMENTS in self.text:
             text = self.text.replace(ARGUMENTS, argument)
         else:
-            lead = self.lead or f"{self.text}
-
-"
+            lead = self.lead or f"{self.text}\n\n"
             text = f"{lead}{argument}" if argument else self.text
         is_like_command = text.lstrip().startswith(_COMMAND_MARKS)
-        return f"Prompt of the command {self.name}:
-
-{text}" if is_like_command else text
+        return f"Prompt of the command {self.name}:\n\n{text}" if is_like_command else text
 
 
 class CustomFiles(msgspec.Struct, frozen=True):
