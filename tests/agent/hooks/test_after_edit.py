@@ -1,5 +1,9 @@
 """A formatter that runs after each edit of the model's: what it changes is journaled as its own."""
 
+import asyncio
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -236,3 +240,47 @@ async def test_other_files_that_it_leaves_are_its_own_and_no_news_to_the_model(b
             ("hook:log", "created", "log.txt")
         ]
     assert note == ""
+
+
+_KILLED = """
+import asyncio, os, sys
+from pathlib import Path
+from tests.agent.hooks.bench import Bench, edit, shell, turn
+
+async def main():
+    bench = Bench(Path(sys.argv[1]), Path(sys.argv[2]))
+    script = 'echo "# more" >> a.py; kill -9 "$1"; sleep 60'
+    hooks = {"fmt": shell(sys.argv[3], script, str(os.getpid()))}
+    async with bench.agent(edit("return 1", "return 2"), hooks=hooks) as agent:
+        await turn(agent)
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize("event", ["after_edit", "before_edit"])
+async def test_a_hook_that_the_end_of_the_program_cut_off_leaves_the_call_its_result(
+    bench: Bench, event: str
+) -> None:
+    file = put(bench)
+    words = [sys.executable, "-c", _KILLED, str(bench.root), str(bench.data), event]
+    killed = await asyncio.to_thread(subprocess.run, words, check=False)
+    assert killed.returncode == -signal.SIGKILL
+    async with bench.agent("Ok.") as agent:
+        await turn(agent, "go on")
+        stored = await (await agent.store()).events("c")
+    (result,) = results(stored)
+    payload = result["payload"]
+    assert result["tool"] == "edit"
+    assert "# more" in file.read_text()
+    if event == "after_edit":
+        assert (payload["state"], payload["error"]) == ("done", False)
+        assert payload["outcome"] == "done; the hook fmt was cut off"
+        lines = ["Done: changed a.py.", "Then the program ended while the hook fmt ran."]
+        assert payload["content"].splitlines()[:2] == lines
+        assert "return 2" in file.read_text()
+    else:
+        assert (payload["state"], payload["error"]) == ("interrupted", True)
+        assert "edit itself did not run." in payload["content"]
+    assert payload["content"].endswith("The changes of the hook until then:\nchanged a.py")
+    assert "hook:fmt" not in str(bench.provider.sent)
