@@ -73,6 +73,24 @@ async def test_both_hunks_are_reviewed_and_each_reverted_apart(bench: Bench) -> 
         assert file.read_text() == BOTH.replace("return 2", "return 1")
 
 
+async def test_the_model_learns_whose_change_was_reverted(bench: Bench) -> None:
+    put(bench)
+    hooks = {"fmt": FORMAT}
+    async with bench.agent(edit("return 1", "return 2"), "Ok.", "Ok.", "Ok.", hooks=hooks) as agent:
+        await turn(agent)
+        review = agent.review("c")
+        key = (await review.overview()).groups[0].files[0].key
+        theirs, ours = (await review.diff(key)).hunks
+        await review.revert(Target(1, "a.py", (theirs.id,)))
+        await turn(agent, "first")
+        assert (
+            "- a.py: the change of the hook fmt in turn 1 was reverted; your own edit stands.\n" in bench.sent
+        )
+        await review.revert(Target(1, "a.py", (ours.id,)))
+        await turn(agent, "second")
+        assert "- a.py: your change of turn 1 was reverted.\n" in bench.sent
+
+
 async def test_where_it_changed_the_models_lines_its_part_is_reverted_alone(bench: Bench) -> None:
     file = put(bench)
     async with bench.agent(edit("return 1", "return   [2,3]"), "Ok.", hooks={"fmt": FORMAT}) as agent:
