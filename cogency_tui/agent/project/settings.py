@@ -275,6 +275,15 @@ class ProjectSettings:
         self.trust.revoke(self.project)
         self.refresh()
 
+    def decline(self, seen: Survey) -> None:
+        """Leave what is inactive off as it was `seen`, and do not ask about it again.
+
+        Raises:
+            ConfigError, UsageError: as `Trust.decline`.
+        """
+        self.trust.decline(self.project, seen)
+        self.refresh()
+
     def refuse(self) -> None:
         """Refuse trust to the project, and never ask.
 

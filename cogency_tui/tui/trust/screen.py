@@ -15,7 +15,7 @@ from textual.binding import Binding, BindingType
 from cogency_tui.agent.project.cogency_folder import FOLDER, FolderEntry
 from cogency_tui.agent.project.mcp_server_sources import ABOVE
 from cogency_tui.agent.project.planned_commands import planned_commands
-from cogency_tui.agent.project.trust import Part, PartKind, Survey, TrustState, describe_inactive
+from cogency_tui.agent.project.trust import Part, PartKind, Survey, TrustState, describe_inactive, name_parts
 from cogency_tui.safe_text import one_line, reveal
 from cogency_tui.tui.kit.dialogs import (
     STYLES,
@@ -66,6 +66,8 @@ def draw_survey(survey: Survey, problem: str, width: int, styles: ThemeStyles) -
     """Draw the state, the files, then the effect of trust; `problem` is why trusted files cannot be used."""
     role = "text" if survey.state in (TrustState.TRUSTED, TrustState.NOTHING) else "edit"
     state = _UNUSABLE if survey.problem else _STANDINGS[survey.state]
+    if off := _left_off(survey):
+        state = f"Trusted, but for {name_parts(off)}: off, and not asked about before a file changes."
     if survey.state is TrustState.CHANGED and any(part.kind != "folder" for part in survey.inactive):
         # Parts that have not changed are active.
         state = reveal(describe_inactive(survey))
@@ -79,6 +81,9 @@ def draw_survey(survey: Survey, problem: str, width: int, styles: ThemeStyles) -
     lines += [_entry(row, width, styles) for row in rows[:_MOST]]
     if len(rows) > _MOST:
         lines += wrap([Segment(f"… and {len(rows) - _MOST} more", styles("dim"))], width)
+    if survey.state is TrustState.CHANGED and survey.inactive:
+        text = f"x leaves {name_parts(survey.inactive)} off and does not ask again before a file changes. "
+        lines += [BLANK, *wrap([Segment(f"{text}The rest stays trusted.", styles("dim"))], width)]
     for part in survey.parts:
         if part.kind == "skill" and part.problem:
             text = f"✗ {reveal(part.path)}: {reveal(part.problem)}. Not used."
@@ -90,6 +95,12 @@ def draw_survey(survey: Survey, problem: str, width: int, styles: ThemeStyles) -
         for kind in survey.kinds:
             lines += [BLANK, *wrap([Segment(_MEANINGS[kind], styles("dim"))], width)]
     return lines
+
+
+def _left_off(survey: Survey) -> list[Part]:
+    """The parts that the user has left off, of a project that is trusted otherwise."""
+    is_trusted = survey.state is TrustState.TRUSTED
+    return [part for part in survey.parts if is_trusted and part.state is TrustState.REFUSED]
 
 
 def draw_planned(survey: Survey, width: int, styles: ThemeStyles) -> list[Line]:
@@ -128,6 +139,7 @@ def _rows(part: Part, state: TrustState) -> Iterator[_Row]:
     if is_skill:
         is_new = state is TrustState.CHANGED and part.state is TrustState.UNKNOWN
         mark = "changed" if part.state is TrustState.CHANGED else "new" if is_new else ""
+        mark = "off" if part.state is TrustState.REFUSED and state is not TrustState.REFUSED else mark
         mark = "unusable" if part.problem else mark
         total = size(sum(entry.size for entry in part.entries))
         kind = f"{plural(len(part.entries), 'file')}  {total:>{_SIZE}}"
@@ -180,6 +192,7 @@ _ESSENTIAL = 5
 _TRUST: Choice = ("t", "trust", "decide('trust')")
 _LATER: Choice = ("n", "not now", "close")
 _NEVER: Choice = ("x", "never ask", "decide('refuse')")
+_LEAVE_OFF: Choice = ("x", "leave off", "decide('refuse')")
 _READ_ON: Choice = ("space", "read on", "page(1)")
 _VIEW: Choice = ("v", "view files", "view")
 _WITHDRAW: Choice = ("w", "revoke trust", "decide('withdraw')")
@@ -235,6 +248,14 @@ class TrustScreen(ReadingScreen[Decision]):
             return False
         return any(offered == f"decide({parameters[0]!r})" for _key, _label, offered in self._answers())
 
+    def action_page(self, direction: int) -> None:
+        """Scroll by a page; read on from the first line that was passed over."""
+        body = self.query_one(QuestionBody)
+        if direction > 0 and body.is_unseen_above and body.is_vertical_scroll_end:
+            body.jump(body.first_unseen)
+        else:
+            super().action_page(direction)
+
     def action_decide(self, decision: Decision) -> None:
         self.dismiss(decision)
 
@@ -253,11 +274,13 @@ class TrustScreen(ReadingScreen[Decision]):
     def _answers(self) -> list[Choice]:
         match self._survey.state:
             case TrustState.TRUSTED:
-                return [_WITHDRAW, _CLOSE]
+                return [*([_TRUST] if _left_off(self._survey) else []), _WITHDRAW, _CLOSE]
             case TrustState.REFUSED:
                 return [_TRUST, _CLOSE] if self._survey.digest else [_CLOSE]
             case TrustState.NOTHING:
                 return [_CLOSE]
+            case TrustState.CHANGED:
+                return [*([_TRUST] if self._survey.digest else []), _LATER, _LEAVE_OFF]
             case _:
                 # Unusable files cannot be trusted either.
                 return [*([_TRUST] if self._survey.digest else []), _LATER, _NEVER]
