@@ -75,13 +75,14 @@ def read_claude_hooks(data: bytes, owner: Owner, place: str) -> list[Hook]:
     return _named_apart(found)
 
 
-def command_lines(data: bytes) -> list[str]:
-    """The command lines of all hooks in a file, as far as it can be read: it is not trusted yet."""
+def command_lines(data: bytes, *, running: bool = False) -> list[str]:
+    """The command lines of all hooks in a file, or of those that would run, as far as it can be read: it is
+    not trusted yet."""
     try:
         hooks = read_claude_hooks(data, "project", "")
     except SettingsError:
         return []
-    return [hook.line for hook in hooks if hook.words]
+    return [hook.line for hook in hooks if hook.words and (hook.can_run or not running)]
 
 
 def _parse(data: bytes) -> tuple[str, dict[str, Any]]:

@@ -38,6 +38,12 @@ _RUNNERS = frozenset(
 )
 """Programs that run what the project defines."""
 
+_FLAGS_OF_UV = frozenset(
+    ("--frozen", "--isolated", "--locked", "--no-progress", "--no-project", "--no-sync", "--offline")
+    + ("--quiet", "--script", "-q", "-s")
+)
+"""Options of `uv run` that take no value."""
+
 _SEARCHED = re.compile(
     r"(?:PATH|CDPATH|BASH_ENV|ENV|PYTHON\w+|NODE_\w+|LD_\w+|DYLD_\w+|PERL5\w+|RUBY\w+)\+?="
 )
@@ -136,8 +142,12 @@ def _read(line: str, project: Path, start: Path) -> Runs:
             elif target is not None and target.text != "-":
                 found.is_whole = False
             continue
-        if simple.program in _RUNNERS:
+        if simple.program in _RUNNERS and (own := _script_of_uv(simple)) is None:
             found.is_whole = False
+        elif simple.program in _RUNNERS and own is not None:
+            place = _path(own, bases[-1], project)
+            found.is_whole = found.is_whole and place is not None and _is_file_in(place, project)
+            found.paths += [place] if place is not None and _is_file_in(place, project) else []
         if (option := _module_option(simple)) and _names_own_module(simple, option, project):
             # It imports from the whole project.
             found.is_whole = False
@@ -147,6 +157,15 @@ def _read(line: str, project: Path, start: Path) -> Runs:
                 found.is_whole = False
             found.paths += [path for path in paths if path is not None and _is_file_in(path, project)]
     return found
+
+
+def _script_of_uv(simple: Simple) -> Word | None:
+    """The Python script that `uv run` starts; None if it runs something else, or that is not clear. The files
+    that decide about its environment are compared, too."""
+    words = [word for word in simple.arguments if word.text not in _FLAGS_OF_UV]
+    if simple.program != "uv" or len(words) < 2 or words[0].text != "run":
+        return None
+    return words[1] if (words[1].text or words[1].resolved or "").endswith(".py") else None
 
 
 def _run_words(simple: Simple) -> Iterator[Word | None]:

@@ -82,6 +82,23 @@ def sources_of(project: Path, places: Collection[Path]) -> Sources:
         OSError, WorkspaceError: one cannot be read.
         TooMuchError: there are too many, or they are too large.
     """
+    found = _gather(project, places)
+    named = sorted((path.relative_to(project).as_posix(), file.digest) for path, file in found.items())
+    digest = hashlib.sha256(repr(named).encode()).hexdigest()
+    return Sources(len(found), sum(file.size for file in found.values()), digest)
+
+
+def source_files(project: Path, place: str) -> dict[str, int]:
+    """The sources of a directory in `project` (resolved), by their paths from the project, with their sizes;
+    none if they cannot be read."""
+    try:
+        found = _gather(project, [project / place])
+    except (OSError, WorkspaceError, TooMuchError):
+        return {}
+    return {path.relative_to(project).as_posix(): found[path].size for path in sorted(found)}
+
+
+def _gather(project: Path, places: Collection[Path]) -> dict[Path, _File]:
     found: dict[Path, _File] = {}
     budget = iter(range(_MOST_SEEN))
     waiting = list(places)
@@ -99,9 +116,7 @@ def sources_of(project: Path, places: Collection[Path]) -> Sources:
                 size += found[path].size
                 if len(found) > _MOST_SOURCES or size > _LARGEST_SOURCE:
                     raise TooMuchError
-    named = sorted((path.relative_to(project).as_posix(), file.digest) for path, file in found.items())
-    digest = hashlib.sha256(repr(named).encode()).hexdigest()
-    return Sources(len(found), size, digest)
+    return found
 
 
 def _below(place: Path, project: Path, budget: Iterator[int]) -> Iterator[Path]:
@@ -208,8 +223,18 @@ def programs_of(project: Path, files: Mapping[str, bytes]) -> Programs:
     """
     config = files.get(CONFIG, b"")
     servers = list(_tables(config, "mcp"))
-    hooks = [hook["command"] for hook in _tables(config, "hooks")]
-    return _programs(project, servers, [hook for hook in map(_as_line, hooks) if hook])
+    tables = list(_tables(config, "hooks"))
+    found = _programs(project, servers, _lines(tables))
+    running = [hook for hook in tables if hook.get("enabled", True) is not False]
+    if found.unknown and len(running) < len(tables):
+        # What does not run starts nothing.
+        return Programs(found.files, _programs(project, servers, _lines(running)).unknown)
+    return found
+
+
+def _lines(hooks: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The command lines of hooks."""
+    return [line for line in (_as_line(hook["command"]) for hook in hooks) if line]
 
 
 def programs_of_hooks(project: Path, commands: Sequence[str]) -> Programs:

@@ -537,8 +537,11 @@ def _settings_part(project: Path, name: str, data: bytes) -> "_Found":
     entries += [FolderEntry(file, program.size, program.kind) for file, program in programs.files.items()]
     digests = {name: _hash(data)}
     digests |= {f"{name}{_STARTS}{file}": program.digest for file, program in programs.files.items()}
-    path = name.removeprefix(ABOVE)
-    return _Found(name, path, "settings", tuple(entries), digests, {name: data}, unknown=programs.unknown)
+    path, unknown = name.removeprefix(ABOVE), programs.unknown
+    if unknown:
+        # What does not run starts nothing.
+        unknown = programs_of_hooks(project, command_lines(data, running=True)).unknown
+    return _Found(name, path, "settings", tuple(entries), digests, {name: data}, unknown=unknown)
 
 
 def _compared(part: _Found, known: Trusted | None, *, is_refused: bool) -> Part:

@@ -4,6 +4,7 @@ effect of trust.
 Invariant: only a key of its own grants trust, never Enter, and not before the window has shown the commands.
 """
 
+import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 from typing import ClassVar, Literal, NamedTuple, TypeAlias
@@ -33,6 +34,9 @@ from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.theme_styles import ThemeStyles
 
 _SIZE = 12
+_LEAST = 12
+"""Cells for the rest of a path beside the name of its first directory."""
+
 _MOST = 40
 """The most files listed; there may be hundreds."""
 
@@ -122,6 +126,15 @@ def draw_planned(survey: Survey, width: int, styles: ThemeStyles) -> list[Line]:
     return lines
 
 
+def fit_project_path(path: str, room: int) -> str:
+    """Fit a path from the project into `room` cells; `.claude` at its beginning is not abbreviated."""
+    first, slash, rest = path.partition("/")
+    left = room - cells(first) - 1
+    if not first.startswith(".") or not rest or left < _LEAST:
+        return fit_path(path, room)
+    return f"{first}{slash}{fit_path(rest, left)}"
+
+
 class _Row(NamedTuple):
     """A file or skill: its path from the project, a mark, its size or what it is instead, and whether that
     deserves attention.
@@ -175,7 +188,7 @@ def _entry(row: _Row, width: int, styles: ThemeStyles) -> Line:
     right = f"{row.mark}  {kind}" if row.mark else kind
     right = f"{right:>{_SIZE}}"
     room = max(4, width - cells(right) - 1)
-    name = fit_path(one_line(row.path), room)
+    name = fit_project_path(one_line(row.path), room)
     return Line(
         [
             Segment(name + " " * max(1, room - cells(name) + 1), styles("text")),
@@ -259,10 +272,10 @@ class TrustScreen(ReadingScreen[Decision]):
     def action_decide(self, decision: Decision) -> None:
         self.dismiss(decision)
 
-    def action_view(self) -> None:
+    async def action_view(self) -> None:
         from cogency_tui.tui.trust.files import TrustFilesScreen, files_of
 
-        if files := files_of(self._survey):
+        if files := await asyncio.to_thread(files_of, self._survey, self._project):
             app_of(self).push_screen(TrustFilesScreen(files, self._project))
 
     def _choices(self) -> list[Choice]:

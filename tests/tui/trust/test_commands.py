@@ -16,7 +16,7 @@ from cogency_tui.tui.kit.dialogs import Choices, QuestionBody
 from cogency_tui.tui.kit.text_dialog import TextDialog
 from cogency_tui.tui.trust.bar import TrustBar
 from cogency_tui.tui.trust.files import TrustFilesScreen
-from cogency_tui.tui.trust.screen import TrustScreen
+from cogency_tui.tui.trust.screen import TrustScreen, fit_project_path
 from tests.peers.scripted import ScriptedProvider
 from tests.tui.driving import (
     app_over,
@@ -423,6 +423,39 @@ async def text_of(pilot: Pilot[Any]) -> str:
 
 def toasts(pilot: Pilot[Any]) -> str:
     return " ".join(each.message for each in pilot.app._notifications)  # pyright: ignore[reportPrivateUsage]
+
+
+async def test_all_scripts_that_are_compared_can_be_read(project: Path) -> None:
+    put_hooks(project, "python3 $CLAUDE_PROJECT_DIR/.claude/hooks/x.py")
+    for name in ("x.py", "lib/helper.py"):
+        put(project, f"../.claude/hooks/{name}", "print(1)\n")
+    async with working(agent_in(project)) as pilot:
+        screen = await trust_screen(pilot)
+        body = shown(screen.query_one("#trust-body"))
+        assert ".claude/hooks/**" in body
+        assert "2 source files" in body
+        await pilot.press("v")
+        await until(pilot, lambda: isinstance(pilot.app.screen, TrustFilesScreen))
+        files = pilot.app.screen
+        assert isinstance(files, TrustFilesScreen)
+        await until(pilot, lambda: ".claude/hooks/lib/helper.py" in shown(files.rows))
+        assert ".claude/hooks/x.py" in shown(files.rows)
+
+
+@pytest.mark.parametrize(
+    ("path", "room", "fitted"),
+    [
+        (".claude/skills/pdf/SKILL.md", 40, ".claude/skills/pdf/SKILL.md"),
+        (".claude/skills/deeply/nested/place/of/SKILL.md", 26, ".claude/…"),
+        ("src/deeply/nested/place/of/SKILL.md", 26, ""),
+        (".claude/skills/deeply/nested/place/of/SKILL.md", 14, ""),
+    ],
+)
+def test_the_first_directory_of_a_path_stays_readable(path: str, room: int, fitted: str) -> None:
+    found = fit_project_path(path, room)
+    assert len(found) <= room
+    if fitted:
+        assert found.startswith(fitted.removesuffix("…"))
 
 
 @pytest.mark.parametrize("name", ["trust", "trust-changed", "trust-hostile", "trust-skills", "trust-hooks"])
