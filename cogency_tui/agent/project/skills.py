@@ -264,6 +264,23 @@ class SkillFinder:
         return self._parsed[key]
 
 
+_UNUSABLE = {
+    SkillState.CHANGED: "changed since it was trusted",
+    SkillState.UNTRUSTED: "is not trusted",
+    SkillState.REFUSED: "is not trusted",
+    SkillState.INVALID: "cannot be used",
+}
+
+
+def describe_unusable(name: str, listed: Sequence[ListedSkill]) -> str:
+    """Why there is no command for a skill of this name, without a full stop; empty if there is no skill."""
+    found = next((each for each in listed if each.name == name and each.state in _UNUSABLE), None)
+    if found is None:
+        return ""
+    reason = f": {found.problem}" if found.problem else ""
+    return f"The skill {name} {_UNUSABLE[found.state]}{reason}"
+
+
 def active_skills(listed: Sequence[ListedSkill]) -> dict[str, Skill]:
     """The skills that count, by name."""
     return {
