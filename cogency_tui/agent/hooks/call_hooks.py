@@ -15,9 +15,13 @@ from cogency_tui.errors import ToolError
 from cogency_tui.protocol.events import HookRun
 from cogency_tui.store.edit_records import Edit
 from cogency_tui.tools.base import Outcome, ToolContext
+from cogency_tui.workspace.protected_names import shown
 
 if TYPE_CHECKING:
     from cogency_tui.agent.conversation import Conversation
+
+
+_MOST_NAMED = 5
 
 
 class CallHooks:
@@ -79,10 +83,18 @@ class CallHooks:
         return own
 
     def _reports(self, call: InterceptedCall, verdict: Verdict) -> list[str]:
-        """What the model is told of the changes of a hook: those in files that it knows."""
+        """What the model is told of the changes of a hook: those in files that it knows, and the names of
+        others."""
         workspace = self._conversation.engine.workspace
         known = {*call.context.seen.paths, *call.intent.paths}
-        return [text for path, text in verdict.report.items() if workspace.root / path in known]
+        told = [text for path, text in verdict.report.items() if workspace.root / path in known]
+        others = [path for path in verdict.report if workspace.root / path not in known]
+        if others:
+            names = ", ".join(map(shown, others[:_MOST_NAMED]))
+            more = f" and {len(others) - _MOST_NAMED} more" if len(others) > _MOST_NAMED else ""
+            files = "a file that you have" if len(others) == 1 else "files that you have"
+            told.append(f"[The hook {verdict.run['name']} changed {files} not read: {names}{more}]")
+        return told
 
     async def _due(
         self, events: Sequence[HookEvent], call: InterceptedCall, *, failed: bool = False
