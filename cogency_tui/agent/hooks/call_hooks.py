@@ -32,6 +32,8 @@ class CallHooks:
         self._runner = HookRunner(conversation.engine, conversation.gate.keeps_changes)
         self._contexts: list[tuple[list[HookRun], str]] = []
         """What hooks before calls have for the model, with the runs of each call."""
+        self._named: set[tuple[str, str]] = set()
+        """The hooks and the files that the model was told of without their changes."""
 
     async def before(self, call: InterceptedCall) -> None:
         """Run the hooks before a call.
@@ -88,12 +90,16 @@ class CallHooks:
         workspace = self._conversation.engine.workspace
         known = {*call.context.seen.paths, *call.intent.paths}
         told = [text for path, text in verdict.report.items() if workspace.root / path in known]
+        name = verdict.run["name"]
         others = [path for path in verdict.report if workspace.root / path not in known]
+        # A log changes with each call.
+        others = [path for path in others if (name, path) not in self._named]
+        self._named |= {(name, path) for path in others}
         if others:
             names = ", ".join(map(shown, others[:_MOST_NAMED]))
             more = f" and {len(others) - _MOST_NAMED} more" if len(others) > _MOST_NAMED else ""
             files = "a file that you have" if len(others) == 1 else "files that you have"
-            told.append(f"[The hook {verdict.run['name']} changed {files} not read: {names}{more}]")
+            told.append(f"[The hook {name} changed {files} not read: {names}{more}]")
         return told
 
     async def _due(

@@ -17,7 +17,6 @@ from tests.agent.hooks.bench import (
     call,
     edit,
     edits,
-    hook,
     only_result,
     runs,
     shell,
@@ -248,16 +247,21 @@ async def test_a_large_change_is_sent_as_counts(bench: Bench) -> None:
     assert file.read_text().startswith("1\n2\n")
 
 
-async def test_other_files_that_it_leaves_are_its_own_and_no_news_to_the_model(bench: Bench) -> None:
+async def test_other_files_that_it_leaves_are_its_own_and_named_to_the_model_once(bench: Bench) -> None:
     put(bench, "x = 1\n")
     async with bench.agent(
-        edit("x = 1", "x = 2"), "Ok.", hooks={"log": hook("after_edit", "touch", "log.txt")}
+        edit("x = 1", "x = 2"),
+        "Ok.",
+        edit("x = 2", "x = 3"),
+        "Ok.",
+        hooks={"log": shell("after_edit", "echo done >> log.txt")},
     ) as agent:
         note = only_result(await turn(agent))["payload"].get("note", "")
         assert [(each.tool, each.kind, each.path) for each in (await edits(agent))[1:]] == [
             ("hook:log", "created", "log.txt")
         ]
-    assert note == ""
+        assert note == "[The hook log changed a file that you have not read: log.txt]"
+        assert only_result(await turn(agent))["payload"].get("note", "") == ""
 
 
 _KILLED = """
