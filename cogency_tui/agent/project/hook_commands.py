@@ -142,12 +142,13 @@ def _read(line: str, project: Path, start: Path) -> Runs:
             elif target is not None and target.text != "-":
                 found.is_whole = False
             continue
-        if simple.program in _RUNNERS and (own := _script_of_uv(simple)) is None:
-            found.is_whole = False
-        elif simple.program in _RUNNERS and own is not None:
-            place = _path(own, bases[-1], project)
-            found.is_whole = found.is_whole and place is not None and _is_file_in(place, project)
-            found.paths += [place] if place is not None and _is_file_in(place, project) else []
+        if simple.program in _RUNNERS:
+            own = _script_of_uv(simple)
+            place = None if own is None else _path(own, bases[-1], project)
+            if place is None or not _is_file_in(place, project):
+                found.is_whole = False
+            else:
+                found.paths.append(place)
         if (option := _module_option(simple)) and _names_own_module(simple, option, project):
             # It imports from the whole project.
             found.is_whole = False
