@@ -41,6 +41,9 @@ REPEATS = 3
 
 _PROBE_SECONDS = 10
 
+_SOURCE = re.compile(r"^\S*sh: (?:-c: )?(?:line )?(?:\d+: )?")
+"""What the shell puts before its message."""
+
 _SHELL = '"$(command -v bash || command -v sh)"'
 
 _CONTEXT = 3
@@ -461,7 +464,7 @@ async def _find_problem(
     parsed = await run(f"exec {_SHELL} -n -c {quote(command)}", directory, _PROBE_SECONDS)
     if parsed.failed and parsed.outcome in ("exit 1", "exit 2"):
         lines = [line for line in str(parsed.content).split("\n")[1:] if line.strip()]
-        return one_line(lines[0])[:_LAST_LINE].rstrip(".") if lines else "syntax error"
+        return _SOURCE.sub("", one_line(lines[0]))[:_LAST_LINE].rstrip(".") if lines else "syntax error"
     if "(" in command:
         # It may define functions.
         return ""

@@ -318,14 +318,75 @@ async def test_each_edit_of_a_python_project_has_its_own_problems(tmp_path: Path
     async with desk.agent:
         created, undefined, imported, tested, new, mended = await desk.turn()
     assert "diagnostics" not in created["payload"]
-    assert "diagnostics" not in tested["payload"]
     assert undefined["payload"].get("note") == (
         'This edit added 1 problem:\nlib.py:2:5: error: "warnings" is not defined (reportUndefinedVariable)'
     )
-    assert imported["payload"].get("diagnostics") == {"added": [], "fixed": 1}
+    # They run side by side; what both come to is known with the last.
+    changes = [each["payload"].get("diagnostics") for each in (imported, tested)]
+    assert [each for each in changes if each] == [{"added": [], "fixed": 1}]
+    notes = [note for each in (imported, tested) if (note := each["payload"].get("note"))]
+    assert notes in (["This fixed 1 problem."], ["Earlier edits fixed 1 problem."])
     found = new["payload"].get("diagnostics", {"added": []})["added"]
     assert [one.get("rule") for one in found] == ["reportReturnType", "reportArgumentType"]
     assert mended["payload"].get("diagnostics") == {"added": [], "fixed": 1}
+
+
+@pytest.mark.xdist_group("language-servers")
+@pytest.mark.usefixtures("real_servers")
+async def test_what_is_wrong_only_between_the_edits_of_an_answer_counts_neither_as_added_nor_as_fixed(
+    tmp_path: Path,
+) -> None:
+    rename = ("symbol", {"action": "rename", "file": "lib.py", "line": 1, "name": "eins", "new_name": "uno"})
+    find = ("symbol", {"action": "references", "file": "lib.py", "line": 1, "name": "uno"})
+    desk = Desk(
+        tmp_path,
+        calls(
+            ("edit", {"file": "lib.py", "old": "def one", "new": "def eins"}),
+            ("edit", {"file": "user.py", "old": "lib.one()", "new": "lib.eins()"}),
+        ),
+        calls(rename, find),
+        "Done.",
+        tables={},
+    )
+    (desk.project / "lib.py").write_text("def one() -> None:\n    pass\n")
+    (desk.project / "user.py").write_text("import lib\n\nlib.one()\n")
+    async with desk.agent:
+        results = await desk.turn()
+    assert [each["payload"]["state"] for each in results] == ["done"] * 4
+    assert (desk.project / "user.py").read_text() == "import lib\n\nlib.uno()\n"
+    assert [each["payload"].get("note") for each in results] == [None] * 4
+
+
+async def test_each_problem_of_the_edits_of_an_answer_is_reported_once_with_its_file(tmp_path: Path) -> None:
+    desk = Desk(
+        tmp_path,
+        calls(
+            ("write", {"file": "b.fake", "content": "bad\n"}),
+            ("write", {"file": "c.fake", "content": "odd\n"}),
+        ),
+        "Done.",
+    )
+    async with desk.agent:
+        results = await desk.turn()
+    # They run side by side.
+    (change,) = [each["payload"]["diagnostics"] for each in results if "diagnostics" in each["payload"]]
+    ids = {each["id"]: each for each in results}
+    assert sorted(one["path"] for one in change["added"]) == ["b.fake", "c.fake"]
+    (earlier,) = [one for one in change["added"] if "call" in one]
+    assert ids[earlier.get("call", "")] is not None
+    (note,) = [each["payload"]["note"] for each in results if "note" in each["payload"]]
+    assert note.count("b.fake") == note.count("c.fake") == 1
+    assert note.index("This edit added 1 problem:") < note.index("Earlier edits added 1 problem:")
+
+
+async def test_a_call_that_edits_nothing_has_fixed_nothing(tmp_path: Path) -> None:
+    wrong = ("edit", {"file": "a.fake", "old": "nowhere", "new": "x"})
+    mend = ("edit", {"file": "a.fake", "old": "two bad", "new": "two"})
+    desk = Desk(tmp_path, calls(mend, wrong, ("read", {"file": "a.fake"})), "Done.")
+    async with desk.agent:
+        _mended, _failed, read = await desk.turn()
+    assert read["payload"].get("note") == "Earlier edits fixed 1 problem."
+    assert "diagnostics" not in read["payload"]
 
 
 async def test_one_option_turns_it_off(tmp_path: Path) -> None:

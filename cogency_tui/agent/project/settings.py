@@ -26,8 +26,8 @@ from cogency_tui.agent.project.custom_files import (
     project_workflow,
     read_custom,
 )
-from cogency_tui.agent.project.mcp_server_sources import ABOVE
 from cogency_tui.agent.project.skill_places import are_there
+from cogency_tui.agent.project.started_programs import ABOVE
 from cogency_tui.agent.project.trust import (
     FILE_NAME,
     SETTINGS_FILES,

@@ -196,7 +196,11 @@ class CallLayout:
         call = self.call
         if not call.settled or not call.outcome or self._status or (call.state == "done" and shown):
             return []
-        if call.mode or call.outcome == call.state or f" · {one_line(call.outcome)}" in self._row:
+        if (
+            call.mode
+            or call.outcome in (call.state, call.word)
+            or f" · {one_line(call.outcome)}" in self._row
+        ):
             # The head, or the line above, says it.
             return []
         style = self.theme_styles("dim" if call.state == "done" else ROLES[call.state])

@@ -222,7 +222,7 @@ def _excerpt(call: CallUnit, pen: Pen) -> list[Line]:
         return [_below(Segment(text, pen.styles("dim")), pen) for text in written[-pen.tail :]]
     if _is_failed_command(call):
         return _error_output(call, pen)
-    if call.state in _OBVIOUS or call.mode or call.outcome in ("", DECLINED):
+    if call.state in _OBVIOUS or call.mode or call.outcome in ("", DECLINED, call.word):
         return []
     return _reason(call, pen)
 

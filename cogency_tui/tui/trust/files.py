@@ -12,7 +12,8 @@ from textual.widget import Widget
 from textual.widgets import Input
 
 from cogency_tui.agent.project.cogency_folder import FOLDER
-from cogency_tui.agent.project.mcp_server_sources import ABOVE, source_files
+from cogency_tui.agent.project.comparison import Comparison
+from cogency_tui.agent.project.started_programs import ABOVE
 from cogency_tui.agent.project.trust import Survey
 from cogency_tui.errors import CogencyError
 from cogency_tui.safe_text import one_line
@@ -38,6 +39,7 @@ class ReviewFile(NamedTuple):
 def files_of(survey: Survey, project: Path) -> list[ReviewFile]:
     """The files that are compared, those of directories too, changed ones first. Blocks."""
     found: dict[str, ReviewFile] = {}
+    comparison = Comparison(project)
     for part in survey.parts:
         changed = set(part.changed)
         for entry in part.entries:
@@ -46,7 +48,7 @@ def files_of(survey: Survey, project: Path) -> list[ReviewFile]:
             )
             if path.endswith("/**"):
                 mark = "changed" if entry.name in changed else ""
-                for name, size_of_it in source_files(project, path.removesuffix("/**")).items():
+                for name, size_of_it in comparison.source_files(path.removesuffix("/**")).items():
                     found.setdefault(name, ReviewFile(name, size_of_it, mark and "in changed folder"))
             if entry.kind:
                 continue
