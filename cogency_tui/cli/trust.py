@@ -76,10 +76,12 @@ def list_trust(*, as_json: bool) -> int:
     return 0
 
 
-def print_unused(settings: ProjectSettings) -> None:
+def print_unused(settings: ProjectSettings, *, before_turn: bool = True) -> None:
     """Print, apart from the data, which of the project's files are not used."""
     settings.refresh()
-    if warning := settings.problem:
+    # A turn reports those of hooks itself.
+    left = settings.hook_problems if before_turn else ()
+    if warning := " ".join(each for each in settings.problems if each not in left):
         talk(warning)
     elif warning := settings.ignored():
         talk(f"{warning} Review and trust it with `cogency-tui trust`.")

@@ -133,7 +133,26 @@ class Comparison:
                 self._sources[place] = None
         return self._sources[place]
 
+    def source_files(self, place: str) -> dict[str, int]:
+        """The sources that are compared with a directory, by their paths from the project, with their sizes;
+        none if they cannot be compared."""
+        try:
+            found = self._gather(self.project / place) or {}
+        except (OSError, TooMuchError, SurveyLimitError):
+            return {}
+        return {path.relative_to(self.project).as_posix(): found[path].size for path in sorted(found)}
+
     def _find_sources(self, start: Path) -> Sources | None:
+        found = self._gather(start)
+        if found is None:
+            return None
+        named = sorted(
+            (path.relative_to(self.project).as_posix(), each.digest) for path, each in found.items()
+        )
+        digest = hashlib.sha256(repr(named).encode()).hexdigest()
+        return Sources(len(found), sum(each.size for each in found.values()), digest)
+
+    def _gather(self, start: Path) -> dict[Path, SourceFile] | None:
         found: dict[Path, SourceFile] = {}
         budget = iter(range(MOST_SEEN))
         waiting, done = [start], set[Path]()
@@ -152,11 +171,7 @@ class Comparison:
                     return None
                 found[path] = source
                 waiting += self._named_by(path, source.references)
-        named = sorted(
-            (path.relative_to(self.project).as_posix(), each.digest) for path, each in found.items()
-        )
-        digest = hashlib.sha256(repr(named).encode()).hexdigest()
-        return Sources(len(found), sum(each.size for each in found.values()), digest)
+        return found
 
     def _below(self, place: Path, budget: Iterator[int]) -> Iterator[Path]:
         """The sources in a directory and below it; links are followed if they stay in the project."""

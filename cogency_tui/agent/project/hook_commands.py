@@ -52,6 +52,12 @@ _SYSTEM = frozenset(
     map(Path, ("/bin", "/usr/bin", "/usr/local/bin", "/opt/homebrew/bin", "/sbin", "/usr/sbin"))
 )
 
+_FLAGS_OF_UV = frozenset(
+    ("--frozen", "--isolated", "--locked", "--no-progress", "--no-project", "--no-sync", "--offline")
+    + ("--quiet", "--script", "-q", "-s")
+)
+"""Options of `uv run` that take no value."""
+
 _SEARCHED = re.compile(
     r"(?:PATH|CDPATH|BASH_ENV|BASHOPTS|SHELLOPTS|ENV|HOME|PS4|PROMPT_COMMAND|EDITOR|VISUAL|PAGER|LESSOPEN"
     r"|VIRTUAL_ENV|\w*JAVA\w*_OPTIONS|(?:DYLD|GEM|GIT|LD|LUA|NODE|PERL5|PYTHON|RIPGREP|RUBY|XDG)\w*)\+?="
@@ -233,6 +239,8 @@ class _Reading:
         elif _SCRIPTED.fullmatch(program):
             is_python = _PYTHON.fullmatch(program) is not None
             self._run_scripts(simple, "source", _PLAIN_PYTHON_OPTION if is_python else None)
+        elif program == "uv" and (own := _script_of_uv(simple)) is not None:
+            self._run(own, "source")
         elif not is_inert(simple):
             self._note_unknown(simple)
 
@@ -320,6 +328,15 @@ class _Reading:
                 return directory.read(name, _LARGEST_SCRIPT).decode(errors="replace")
         except (OSError, WorkspaceError):
             return None
+
+
+def _script_of_uv(simple: Simple) -> Word | None:
+    """The Python script that `uv run` starts; None if it runs something else, or that is not clear. The files
+    that decide about its environment are compared, too."""
+    words = [word for word in simple.arguments if word.text not in _FLAGS_OF_UV]
+    if len(words) < 2 or words[0].text != "run":
+        return None
+    return words[1] if (words[1].text or words[1].resolved or "").endswith(".py") else None
 
 
 def _options(simple: Simple) -> list[Word]:

@@ -12,6 +12,7 @@ from typing import Any, cast
 from cogency_tui.agent.project.cogency_folder import CONFIG, FOLDER, LARGEST_CONFIG
 from cogency_tui.agent.project.trust import Part
 from cogency_tui.config import toml_reader
+from cogency_tui.config.hooks import EVENTS
 from cogency_tui.safe_text import one_line
 
 
@@ -74,6 +75,8 @@ def _of_config(data: bytes) -> Iterator[PlannedCommand]:
         events = cast("list[object]", on) if isinstance(on, list) else [on]
         when = f"{', '.join(map(str, events))} ({name})"
         problem = "" if hook.get("enabled", True) is True else "enabled = false"
+        if unknown := [str(event) for event in events if event and event not in EVENTS]:
+            problem = f'there is no event "{one_line(unknown[0])[:60]}"'
         yield PlannedCommand(place, one_line(when), _command(hook), problem, one_line(name))
     for name, server in _tables(table, "mcp"):
         if "command" in server or "url" in server:

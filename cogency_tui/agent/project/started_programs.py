@@ -10,9 +10,9 @@ what is compared of them is limited (`comparison`). The calls block.
 import os
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain, islice, pairwise
 from pathlib import Path
 from typing import Any, cast
@@ -95,17 +95,34 @@ def programs_of(project: Path, files: Mapping[str, bytes], comparison: Compariso
     config = files.get(CONFIG, b"")
     comparison = comparison or Comparison(project)
     servers = (_started_by_server(server, comparison) for server in _tables(config, "mcp"))
-    lines = (_as_line(hook["command"]) for hook in _tables(config, "hooks"))
+    tables = list(_tables(config, "hooks"))
+    lines = [_as_line(hook["command"]) for hook in tables]
     hooks = (_started_by_hook(line, comparison) for line in lines if line)
-    return _compared(chain(servers, hooks), comparison)
+    running = [_as_line(hook["command"]) for hook in tables if hook.get("enabled", True) is not False]
+    return _without_idle(_compared(chain(servers, hooks), comparison), {*lines} - {*running})
 
 
 def programs_of_hooks(
-    project: Path, commands: Sequence[str], comparison: Comparison | None = None
+    project: Path,
+    commands: Sequence[str],
+    comparison: Comparison | None = None,
+    idle: Collection[str] = (),
 ) -> Programs:
-    """The programs of hooks, given by their command lines."""
+    """The programs of hooks, given by their command lines, of which the `idle` ones do not run."""
     comparison = comparison or Comparison(project)
-    return _compared((_started_by_hook(line, comparison) for line in commands), comparison)
+    found = _compared((_started_by_hook(line, comparison) for line in commands), comparison)
+    return _without_idle(found, idle)
+
+
+def _without_idle(programs: Programs, idle: Collection[str]) -> Programs:
+    """The programs without unknown commands that do not run: these start nothing."""
+    texts = {_shown(line) for line in idle}
+    return replace(programs, unknown=tuple(each for each in programs.unknown if each not in texts))
+
+
+def _shown(command: str) -> str:
+    """The beginning of a command, for the user."""
+    return " ".join(command[:_LONGEST_COMMAND].split())[:200]
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +178,7 @@ def _compared(commands: Iterable[_Started], comparison: Comparison) -> Programs:
                     found[name] = Program(each.size, each.digest, each.count)
             is_whole = command.is_whole and None not in files and None not in sources
             if not is_whole or len(found) + len(files) > _MOST_FILES:
-                unknown.append(" ".join(command.command[:_LONGEST_COMMAND].split())[:200])
+                unknown.append(_shown(command.command))
             for path, file in islice(zip(command.files, files, strict=True), _MOST_FILES - len(found)):
                 if file is not None:
                     name = f"{ABOVE}{path.relative_to(comparison.project).as_posix()}"

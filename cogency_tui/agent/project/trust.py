@@ -56,6 +56,7 @@ _STARTS = " starts "
 """What is between the name of a settings file and that of a program of its hooks."""
 
 _LARGEST_SETTINGS = 256 << 10
+_MOST_NAMED = 3
 
 PartKind: TypeAlias = Literal["folder", "skill", "settings"]
 
@@ -97,6 +98,8 @@ class Part:
     changed: tuple[str, ...] = ()
     problem: str = ""
     contents: Mapping[str, bytes] = field(default_factory=dict[str, bytes], repr=False)
+    digests: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    """Those of its files."""
 
     @property
     def label(self) -> str:
@@ -193,6 +196,9 @@ class Trusted(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     added: str = ""
     skills: dict[str, str] = {}
     settings: dict[str, str] = {}
+    declined: dict[str, str] = {}
+    """Parts that the user has left off since, each with a digest of its files: others of them are asked
+    about."""
 
     def of(self, kind: PartKind, name: str) -> dict[str, str]:
         """The files of a part; `name` is what a survey calls it."""
@@ -307,7 +313,7 @@ class Trust:
         if found and not usable:
             raise WorkspaceError(found[0].problem)
         if _digest(found) != seen.digest:
-            raise UsageError(f"{project / FOLDER} changed during the review.", "Review it again.")
+            raise _changed(found, seen)
         files: dict[PartKind, dict[str, str]] = {"folder": {}, "skill": {}, "settings": {}}
         for part in usable:
             files[part.kind] |= part.digests
@@ -322,6 +328,30 @@ class Trust:
         with changing(self.path):
             others = self.decisions().without(project)
             self._write(Decisions([*others.projects, trusted], others.refused))
+
+    def decline(self, project: Path, seen: Survey) -> None:
+        """Leave the inactive parts off as they were `seen`, and do not ask about these contents again; the
+        trusted ones stay trusted. Nothing of a project without any is trusted or asked about again.
+
+        Raises:
+            ConfigError: the decisions cannot be read, are invalid, or cannot be written.
+            UsageError: a file has changed since, and needs another review.
+        """
+        known = self._known(project)
+        if known is None:
+            self.refuse(project)
+            return
+        found = self._find(project)
+        if _digest(found) != seen.digest:
+            raise _changed(found, seen)
+        inactive = {part.path for part in seen.inactive}
+        declined = {part.name: _digest([part]) for part in found if part.path in inactive}
+        kept = msgspec.structs.replace(
+            known, path=str(project), inode=project.stat().st_ino, declined={**known.declined, **declined}
+        )
+        with changing(self.path):
+            others = self.decisions().without(project)
+            self._write(Decisions([*others.projects, kept], others.refused))
 
     def refuse(self, project: Path) -> None:
         """Refuse trust to a project, and never ask about it.
@@ -529,7 +559,9 @@ def _settings_part(name: str, data: bytes, comparison: Comparison) -> "_Found":
     # Loaded where there are such settings.
     from cogency_tui.agent.hooks.claude_settings import command_lines
 
-    programs = programs_of_hooks(comparison.project, command_lines(data), comparison)
+    lines = command_lines(data)
+    idle = {*lines} - {*command_lines(data, running=True)}
+    programs = programs_of_hooks(comparison.project, lines, comparison, idle)
     entries = [FolderEntry(name, len(data))]
     entries += [FolderEntry(file, program.size, program.kind) for file, program in programs.files.items()]
     digests = {name: _hash(data)}
@@ -554,9 +586,29 @@ def _compared(part: _Found, known: Trusted | None, *, is_refused: bool) -> Part:
         )
         if not changed:
             state = TrustState.TRUSTED
+        elif part.name in known.declined and known.declined[part.name] == _digest([part]):
+            state = TrustState.REFUSED
         elif trusted:
             state = TrustState.CHANGED
-    return Part(part.path, part.kind, state, part.entries, changed, part.problem, part.contents)
+    return Part(part.path, part.kind, state, part.entries, changed, part.problem, part.contents, part.digests)
+
+
+def _file_of(name: str) -> str:
+    """The path from the project of a file that a survey calls this."""
+    return name.removeprefix(ABOVE) if name.startswith(ABOVE) else f"{FOLDER}/{name}"
+
+
+def _changed(found: Sequence[_Found], seen: Survey) -> UsageError:
+    """The error that files have changed since they were `seen`."""
+    before = {name: digest for part in seen.parts for name, digest in part.digests.items()}
+    now = {name: digest for part in found for name, digest in part.digests.items()}
+    differ = [name for name in dict.fromkeys((*before, *now)) if before.get(name) != now.get(name)]
+    files = list(dict.fromkeys(_file_of(name.rpartition(_STARTS)[2]) for name in differ))
+    # A directory of sources is one entry, named by a pattern.
+    files = [file for file in files if not file.endswith("*")] or files
+    names = ", ".join(map(one_line, files[:_MOST_NAMED])) or FOLDER
+    more = f" and {len(files) - _MOST_NAMED} more" if len(files) > _MOST_NAMED else ""
+    return UsageError(f"{names}{more} changed during the review.", "Review it again.")
 
 
 def _overall(

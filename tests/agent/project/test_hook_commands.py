@@ -7,6 +7,7 @@ import pytest
 
 from cogency_tui.agent.project.hook_commands import imports_from_project, runs_of
 from cogency_tui.agent.project.started_programs import programs_of, programs_of_hooks
+from cogency_tui.agent.project.trust import Trust
 
 FILES = (
     "x.sh",
@@ -232,3 +233,36 @@ def test_a_module_of_the_project_is_run_for_its_own_hooks_only(project: Path) ->
     assert not imports_from_project("python3 -m tools.own", project, may_name_modules=True)
     assert imports_from_project("python3 -m tools.own", project, may_name_modules=False)
     assert imports_from_project("python3 -m json.tool", project, may_name_modules=True)
+
+
+@pytest.mark.parametrize(
+    ("line", "is_known"),
+    [
+        ("uv run $CLAUDE_PROJECT_DIR/scripts/x.py", True),
+        ('uv run --quiet --script "$CLAUDE_PROJECT_DIR"/scripts/x.py --fix', True),
+        ("uv run scripts/none.py", False),
+        ("uv run --with rich scripts/x.py", False),
+        ("uv run pytest", False),
+        ("uv sync", False),
+        ("npx run scripts/x.py", False),
+    ],
+)
+def test_a_script_that_uv_runs_is_known(project: Path, line: str, is_known: bool) -> None:
+    (project / "pyproject.toml").write_text("")
+    found = programs_of_hooks(project, [line])
+    assert (found.unknown == ()) is is_known
+    if is_known:
+        assert {"../scripts/x.py", "../scripts/**", "../pyproject.toml"} <= found.files.keys()
+
+
+def test_a_hook_that_does_not_run_starts_nothing_unknown(project: Path) -> None:
+    config = '[hooks.a]\non = "after_edit"\nenabled = false\ncommand = ["make", "fmt"]\n'
+    assert programs_of(project, {"config.toml": config.encode()}).unknown == ()
+    assert programs_of(project, {"config.toml": config.replace("false", "true").encode()}).unknown
+    entry = {"hooks": [{"type": "command", "command": "make fmt"}]}
+    settings = project / ".claude" / "settings.json"
+    settings.parent.mkdir()
+    trust = Trust(project.parent / "trusted.toml")
+    for event, unknown in (("PreCompact", ()), ("Stop", ("make fmt",))):
+        settings.write_text(json.dumps({"hooks": {event: [entry]}}))
+        assert trust.survey(project).unknown == unknown

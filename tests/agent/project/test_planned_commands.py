@@ -116,3 +116,9 @@ def test_skills_and_other_files_have_none(desk: Desk) -> None:
     desk.put(".cogency/commands/x.md", "!`evil`")
     desk.put(".claude/skills/pdf/SKILL.md", "x")
     assert desk.shown() == []
+
+
+def test_an_event_that_does_not_exist_is_named_as_such(desk: Desk) -> None:
+    desk.put(".cogency/config.toml", '[hooks.fmt]\non = "after_edits"\ncommand = "ruff format"\n')
+    (planned,) = desk.shown()
+    assert planned.problem == 'there is no event "after_edits"'
