@@ -39,7 +39,8 @@ def waits_for_configuration(directory: Path) -> bool:
 
 
 def _waits_in(git: Path) -> bool:
-    if _waits(git) or any(_waits(each / name) for each in directories(git) for name in _OWN_FILES):
+    # Before every question to git: paths would take longer than what they are for.
+    if _waits(git) or any(_waits(f"{each}/{name}") for each in directories(git) for name in _OWN_FILES):
         return True
     found = named(configurations(git))
     return any(_waits(path) for path in (*found.includes, *(git.parent / each for each in found.read)))
@@ -69,10 +70,10 @@ def _ignore_files(tops: Iterable[Path]) -> Iterator[Path]:
             continue
 
 
-def _waits(path: Path) -> bool:
+def _waits(path: Path | str) -> bool:
     """Return whether opening it may wait."""
     try:
-        mode = path.stat().st_mode
+        mode = os.stat(path).st_mode  # noqa: PTH116 (also text)
     except OSError:
         return False
     return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
