@@ -246,7 +246,11 @@ class EditDiagnostics:
         from cogency_tui.tools.language_servers.diagnostics import distinct
 
         redact = Redactor(call.context.secrets, call.context.known).text
-        name_of = self._workspace.name_of
+
+        def name_of(path: Path) -> str:
+            # The address of a file is the server's text, too.
+            return one_line(redact(self._workspace.name_of(path)))
+
         added: list[Diagnostic] = []
         fixed = len(distinct([(name_of(path), each) for path, each in _fixed(found)]))
         by_call: dict[str, list[tuple[str, Problem]]] = {}
@@ -263,9 +267,9 @@ class EditDiagnostics:
                     "message": one_line(redact(problem.message))[:_LONGEST_MESSAGE],
                 }
                 if problem.rule:
-                    one["rule"] = one_line(problem.rule)[:_LONGEST_RULE]
+                    one["rule"] = one_line(redact(problem.rule))[:_LONGEST_RULE]
                 if problem.source:
-                    one["source"] = one_line(problem.source)[:_LONGEST_RULE]
+                    one["source"] = one_line(redact(problem.source))[:_LONGEST_RULE]
                 if id != call.id:
                     one["call"] = id
                 added.append(one)
