@@ -166,10 +166,10 @@ def main() -> None:
             send(out, {"id": message["id"], "result": {"kind": "full", "items": items}})
         elif method == "textDocument/definition":
             word = word_at(texts[params["textDocument"]["uri"]], params["position"])
-            result = uses(word, only_definition=True)
+            places = uses(word, only_definition=True)
             if fault == "names":
-                result = [{**each, "uri": each["uri"].rsplit("/", 1)[0] + "/" + ODD} for each in result]
-            send(out, {"id": message["id"], "result": result})
+                places = [{**each, "uri": each["uri"].rsplit("/", 1)[0] + "/" + ODD} for each in places]
+            send(out, {"id": message["id"], "result": places})
         elif method == "textDocument/references":
             word = word_at(texts[params["textDocument"]["uri"]], params["position"])
             send(out, {"id": message["id"], "result": uses(word)})

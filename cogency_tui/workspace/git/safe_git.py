@@ -102,11 +102,11 @@ class SafeGit:
         if answer is None:
             return None
         fields = os.fsdecode(answer).split("\0")
-        entries = [
-            (origin.removeprefix(_FILE), *entry.partition("\n")[::2])
-            for scope, origin, entry in zip(fields[::3], fields[1::3], fields[2::3], strict=False)
-            if os.fsencode(scope) in OWN_SCOPES
-        ]
+        entries: list[tuple[str, str, str]] = []
+        for scope, origin, entry in zip(fields[::3], fields[1::3], fields[2::3], strict=False):
+            if os.fsencode(scope) in OWN_SCOPES:
+                key, _, value = entry.partition("\n")
+                entries.append((origin.removeprefix(_FILE), key, value))
         included = self._included(entries)
         return None if included is None else frozenset(key for _, key, _ in entries) | included
 
