@@ -353,6 +353,7 @@ class Scheduler:
                 self._note(job, intent, intent.sources)
             consent = Consent(partial(self._keeps_changes, job), intent.covers)
             context = replace(bound.context, consent=consent, agreed=agreed, answers=intent.answers)
+            context = replace(context, reasons=intent.reasons)
             bound = replace(bound, context=context)
             async with timer:
                 outcome = await bound.run(partial(self._report, job), partial(self._report_step, job))
@@ -410,6 +411,7 @@ class Scheduler:
             # The user is not asked again about what they have refused.
             job.refused = exc.reason
             job.declined = exc.words if isinstance(exc, DeclinedError) else None
+            job.skipped = isinstance(exc, DeclinedError) and exc.skipped
             job.mode = exc.mode if isinstance(exc, ModeError) else ""
             raise
         finally:
@@ -419,8 +421,8 @@ class Scheduler:
             self._order.update()
 
     def _to_be_written(self) -> set[Path]:
-        """The files that calls which are waiting are going to write."""
-        touches = [job.touch for job in self._waiting if job.state is NodeState.WAITING]
+        """The files that calls which wait, or whose tool runs, are yet to write."""
+        touches = [job.touch for job in self._jobs if job.state.open and job.ended is None]
         return {path for touch in touches if touch.writes for path in touch.paths}
 
     async def _keeps_changes(self, job: Job, changed: Sequence[str], diff: str) -> bool | None:
@@ -487,6 +489,8 @@ class Scheduler:
             payload["mode"] = job.mode
         if state == "declined" and job.declined:
             payload["words"] = job.declined
+        if state == "declined" and job.skipped:
+            payload["skipped"] = True
         if outcome.put_back:
             payload["put_back"] = list(outcome.put_back)
         if outcome.images:

@@ -53,6 +53,7 @@ from cogency_tui.protocol.events import (
 )
 from cogency_tui.protocol.transcript import INTERRUPTED
 from cogency_tui.redaction import Redactor
+from cogency_tui.safe_text import one_line
 from cogency_tui.store.requests import Requests
 from cogency_tui.store.store import Store
 
@@ -99,7 +100,8 @@ if TYPE_CHECKING:
 class Turn:
     """Runs once. `run` returns when all is over; `interrupt` hastens that.
 
-    `message_waits` is asked between two requests; if it returns True the turn ends there.
+    `message_waits` is asked between two requests; if it returns True the turn ends there. `works_until`: a
+    command of the user's runs after it.
     """
 
     def __init__(
@@ -110,12 +112,14 @@ class Turn:
         clock: Callable[[], float] = time.time,
         *,
         message_waits: Callable[[], bool] = lambda: False,
+        works_until: bool = False,
     ) -> None:
         self._conversation = conversation
         self._store = store
         self._recorder = recorder
         self._clock = clock
         self._message_waits = message_waits
+        self._works_until = works_until
         self._steered_at, conversation.steered_at = conversation.steered_at, ""
         """Where the turn before this one ended for the message of this one."""
         self._history = self._follow_dialect()
@@ -235,11 +239,27 @@ class Turn:
             message["review"] = note
         if until is not None:
             message["until"] = until
+        if before := await self._state_of_turn_before(goes_on=self._works_until):
+            message["note"] = before
         if images:
             message["images"] = [*images]
         if context is not None and context.text:
             message["hooks_context"], message["hooks_added"] = context.text, context.added
         await self._recorder.emit(message)
+
+    async def _state_of_turn_before(self, *, goes_on: bool) -> str:
+        """What the model does not know of the turn before: that the user's command no longer runs, unless it
+        `goes_on`, and that its answer was cut off."""
+        id, notes = self._conversation.id, list[str]()
+        if self._steered_at:
+            return ""
+        if await self._store.ends_cut_off(id):
+            notes.append("[engine] The program ended while you wrote your last answer: it is incomplete.")
+        if not goes_on and (command := await self._store.unfinished_until(id)):
+            notes.append(
+                f"[engine] `{one_line(command)}` has not succeeded, and no longer runs after your turns."
+            )
+        return "\n".join(notes)
 
     async def _continue(self, context: "HookContext | None" = None) -> None:
         """Send a model whose own words are the last ones a result: a request ends with what it is sent."""

@@ -214,16 +214,14 @@ async def ask_at_terminal(question: Question) -> Answer:
 
 async def inquire_at_terminal(inquiry: Inquiry) -> InquiryAnswer:
     """Put the model's questions to the user at the terminal."""
-    from cogency_tui.linear.questions import describe_inquiry, how_to_choose, read_choices, skips
+    from cogency_tui.linear.questions import describe_answer, describe_inquiry, read_choices, skips
 
     given: list[tuple[str, ...]] = []
     for number, question in enumerate(inquiry.questions, 1):
         talk("\n" + "\n".join(describe_inquiry(inquiry, number)))
-        answers: tuple[str, ...] = ()
-        while not (answers or skips(words := (await _read_line()).strip(), question)):
-            answers = read_choices(words, question)
-            if not answers:
-                talk(how_to_choose(question))
+        words = (await _read_line()).strip()
+        answers = () if skips(words, question) else read_choices(words, question)
+        talk(describe_answer(answers, question) if answers else "Skipped.")
         given.append(answers)
     return InquiryAnswer.of(tuple(given))
 

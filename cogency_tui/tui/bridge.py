@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from textual.message import Message
 from textual.widget import Widget
 
-from cogency_tui.errors import CogencyError, OpenElsewhereError, UsageError
+from cogency_tui.errors import CogencyError, OpenElsewhereError, UnsentError, UsageError
 from cogency_tui.store.prompt_text import Written
 from cogency_tui.tui.message_queue import MessageQueue, is_own_command
 
@@ -30,8 +30,35 @@ if TYPE_CHECKING:
     from cogency_tui.tui.transcript.units import Transcript
 
 
+class Opening:
+    """The opening of the conversation with this `id`, and what is held until it ends."""
+
+    def __init__(self, id: str) -> None:
+        self.id = id
+        self._held: list[tuple[Written, Callable[[], object]]] = []
+
+    def hold(self, message: Written, send: Callable[[], object]) -> None:
+        """Hold `message`, for which `send` is called if the conversation opens."""
+        self._held.append((message, send))
+
+    @property
+    def messages(self) -> list[Written]:
+        """What is held."""
+        return [message for message, _send in self._held]
+
+    def release(self) -> None:
+        """Send what is held, in its order."""
+        held, self._held = self._held, []
+        for _message, send in held:
+            send()
+
+
 class Bridge:
-    """Runs one piece of work at a time for `screen`, and queues messages sent meanwhile."""
+    """Runs one piece of work at a time for `screen`, and queues messages sent meanwhile.
+
+    Invariant: no work begins while a conversation is being opened. It would belong to another one than the
+    screen shows afterwards.
+    """
 
     class Arrived(Message):
         """Events of the running turn."""
@@ -107,6 +134,8 @@ class Bridge:
         """`turns_shown` returns the number of turns that the screen shows."""
         self.agent = agent
         self.conversation_id: str | None = None
+        self.opening: Opening | None = None
+        """The conversation that is being opened, if one is."""
         self.queue = MessageQueue(self._queue_changed)
         self.started: float | None = None
         """When the running work started, in Unix seconds; None while idle."""
@@ -152,7 +181,11 @@ class Bridge:
         return self._compaction is not None
 
     def send(self, message: Written) -> None:
-        """Run a turn with `message`, or a command of the user's; queue it while work is running."""
+        """Run a turn with `message`, or a command of the user's; queue it while work is running, and hold it
+        while a conversation is being opened."""
+        if self.opening is not None:
+            self.opening.hold(message, partial(self.send, message))
+            return
         if self.working:
             self.queue.add(message)
         else:
@@ -213,6 +246,10 @@ class Bridge:
         self.conversation_id = None
         self.retryable = False
 
+    def is_of(self, conversation_id: str) -> bool:
+        """Return whether this conversation is open here, or will be when it is opened."""
+        return conversation_id == (self.conversation_id if self.opening is None else self.opening.id)
+
     async def reopen(self, conversation_id: str) -> "tuple[Transcript, Measure]":
         """Switch to a past conversation, with the user's choices in it; return its transcript and figures.
 
@@ -255,7 +292,8 @@ class Bridge:
             from cogency_tui.protocol.events import notice_event
             from cogency_tui.safe_text import one_line
 
-            unfinished = f"`{one_line(command)}` has not succeeded. /until {one_line(command)} goes on."
+            command = one_line(command)
+            unfinished = f"`{command}` has not succeeded. To continue: /until {command}"
             transcript.feed([notice_event(unfinished, time())])
         marks = await self.agent.recall.open_elsewhere()
         is_elsewhere = any(mark.conversation == conversation_id for mark in marks)
@@ -367,7 +405,7 @@ class Bridge:
             from cogency_tui.store.store import new_conversation_id
 
             self.conversation_id = new_conversation_id()
-        from cogency_tui.protocol.events import error_event
+        from cogency_tui.protocol.events import error_event, notice_event
 
         queue = self._pacer.renew()
         try:
@@ -381,7 +419,8 @@ class Bridge:
                 await self._run(message, self.conversation_id, queue)
         except CogencyError as exc:
             unsent = not queue.begun
-            queue.put(error_event(_advised(exc), time()))
+            is_notice = isinstance(exc, UnsentError)
+            queue.put(notice_event(str(exc), time()) if is_notice else error_event(_advised(exc), time()))
             if self.until is not None:
                 self.until.fail(exc)
             if unsent and message is not None and message != self._written:
@@ -480,8 +519,11 @@ class Bridge:
         if self.until is not None and self._failed and not self.until.is_over:
             # A turn that began before.
             self.until.stop("the turn failed")
-        if self.until is not None and (report := self.until.take_report()):
-            self.until, failed = None, self._failed
+        if self.until is None or not self.until.is_over:
+            return
+        report, failed = self.until.take_report(), self._failed
+        self.until = None
+        if report is not None:
             self._pacer.queue.put(report)
             self._pacer.flush()
             self._failed = failed
@@ -502,6 +544,12 @@ class Bridge:
         elif self.until is not None:
             self._written = Written(self.until.message, own=False)
             self._start(self._written, queued=True)
+
+    @property
+    def background_count(self) -> int:
+        """The number of background commands of the open conversation that run."""
+        background, id = self.agent.background, self.conversation_id
+        return 0 if background is None or id is None else len(background.of(id).running())
 
     @property
     def allows_edits(self) -> bool:

@@ -209,6 +209,55 @@ async def test_what_comes_late_and_was_mended_since_is_not_told(
     assert change["fixed"] == 0
 
 
+async def test_what_two_servers_find_is_told_once_though_one_of_them_is_late(tmp_path: Path) -> None:
+    gate = tmp_path / "gate"
+    look = calls(("read", {"file": "a.fake"}))
+    tables = {"linter": fake("linter")["fake"], "checker": fake("slow", str(gate), "checker")["fake"]}
+    desk = Desk(
+        tmp_path,
+        look,
+        "Zero.",
+        edit("three", "lost x\nlost y"),
+        "One.",
+        look,
+        "Two.",
+        edit("lost x\n", ""),
+        "Three.",
+        look,
+        "Four.",
+        edit("lost y", "lost y bad"),
+        "Five.",
+        tables=tables,
+    )
+    async with desk.agent:
+        conversation = desk.agent._conversations.conversation(desk.id)  # pyright: ignore[reportPrivateUsage]
+        await desk.turn()
+        checks = conversation._diagnostics  # pyright: ignore[reportPrivateUsage]
+        assert checks is not None
+        servers = [server for server, _ in await checks._of(desk.project / "a.fake")]  # pyright: ignore[reportPrivateUsage]
+        (checker,) = [server for server in servers if server.about.name == "checker"]
+        # As if it had been late before: no edit waits for it.
+        checker.lags = True
+        (added,) = await desk.turn()
+        assert [one.get("rule") for one in added["payload"].get("diagnostics", {"added": []})["added"]] == [
+            "F821",
+            "F821",
+        ]
+        gate.touch()
+        await settled(desk)
+        (read,) = await desk.turn()
+        assert "diagnostics" not in read["payload"]
+        assert "note" not in read["payload"]
+        checker.lags = True
+        (mended,) = await desk.turn()
+        await settled(desk)
+        (again,) = await desk.turn()
+        fixed = [each["payload"].get("diagnostics", {"fixed": 0})["fixed"] for each in (mended, again)]
+        assert sum(fixed) == 1
+        (last,) = await desk.turn()
+    assert last["payload"].get("diagnostics", {"added": []})["added"][0].get("rule") == "no-bad"
+
+
 async def test_edits_of_a_file_that_wait_for_each_other_are_checked_as_one(tmp_path: Path) -> None:
     records = [
         ("edit", {"file": "a.fake", "old": old, "new": new})
@@ -269,14 +318,75 @@ async def test_each_edit_of_a_python_project_has_its_own_problems(tmp_path: Path
     async with desk.agent:
         created, undefined, imported, tested, new, mended = await desk.turn()
     assert "diagnostics" not in created["payload"]
-    assert "diagnostics" not in tested["payload"]
     assert undefined["payload"].get("note") == (
         'This edit added 1 problem:\nlib.py:2:5: error: "warnings" is not defined (reportUndefinedVariable)'
     )
-    assert imported["payload"].get("diagnostics") == {"added": [], "fixed": 1}
+    # They run side by side; what both come to is known with the last.
+    changes = [each["payload"].get("diagnostics") for each in (imported, tested)]
+    assert [each for each in changes if each] == [{"added": [], "fixed": 1}]
+    notes = [note for each in (imported, tested) if (note := each["payload"].get("note"))]
+    assert notes in (["This fixed 1 problem."], ["Earlier edits fixed 1 problem."])
     found = new["payload"].get("diagnostics", {"added": []})["added"]
     assert [one.get("rule") for one in found] == ["reportReturnType", "reportArgumentType"]
     assert mended["payload"].get("diagnostics") == {"added": [], "fixed": 1}
+
+
+@pytest.mark.xdist_group("language-servers")
+@pytest.mark.usefixtures("real_servers")
+async def test_what_is_wrong_only_between_the_edits_of_an_answer_counts_neither_as_added_nor_as_fixed(
+    tmp_path: Path,
+) -> None:
+    rename = ("symbol", {"action": "rename", "file": "lib.py", "line": 1, "name": "eins", "new_name": "uno"})
+    find = ("symbol", {"action": "references", "file": "lib.py", "line": 1, "name": "uno"})
+    desk = Desk(
+        tmp_path,
+        calls(
+            ("edit", {"file": "lib.py", "old": "def one", "new": "def eins"}),
+            ("edit", {"file": "user.py", "old": "lib.one()", "new": "lib.eins()"}),
+        ),
+        calls(rename, find),
+        "Done.",
+        tables={},
+    )
+    (desk.project / "lib.py").write_text("def one() -> None:\n    pass\n")
+    (desk.project / "user.py").write_text("import lib\n\nlib.one()\n")
+    async with desk.agent:
+        results = await desk.turn()
+    assert [each["payload"]["state"] for each in results] == ["done"] * 4
+    assert (desk.project / "user.py").read_text() == "import lib\n\nlib.uno()\n"
+    assert [each["payload"].get("note") for each in results] == [None] * 4
+
+
+async def test_each_problem_of_the_edits_of_an_answer_is_reported_once_with_its_file(tmp_path: Path) -> None:
+    desk = Desk(
+        tmp_path,
+        calls(
+            ("write", {"file": "b.fake", "content": "bad\n"}),
+            ("write", {"file": "c.fake", "content": "odd\n"}),
+        ),
+        "Done.",
+    )
+    async with desk.agent:
+        results = await desk.turn()
+    # They run side by side.
+    (change,) = [each["payload"]["diagnostics"] for each in results if "diagnostics" in each["payload"]]
+    ids = {each["id"]: each for each in results}
+    assert sorted(one["path"] for one in change["added"]) == ["b.fake", "c.fake"]
+    (earlier,) = [one for one in change["added"] if "call" in one]
+    assert ids[earlier.get("call", "")] is not None
+    (note,) = [each["payload"]["note"] for each in results if "note" in each["payload"]]
+    assert note.count("b.fake") == note.count("c.fake") == 1
+    assert note.index("This edit added 1 problem:") < note.index("Earlier edits added 1 problem:")
+
+
+async def test_a_call_that_edits_nothing_has_fixed_nothing(tmp_path: Path) -> None:
+    wrong = ("edit", {"file": "a.fake", "old": "nowhere", "new": "x"})
+    mend = ("edit", {"file": "a.fake", "old": "two bad", "new": "two"})
+    desk = Desk(tmp_path, calls(mend, wrong, ("read", {"file": "a.fake"})), "Done.")
+    async with desk.agent:
+        _mended, _failed, read = await desk.turn()
+    assert read["payload"].get("note") == "Earlier edits fixed 1 problem."
+    assert "diagnostics" not in read["payload"]
 
 
 async def test_one_option_turns_it_off(tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 
 from cogency_tui.agent.hooks.hook import Hook
 from cogency_tui.agent.project.cogency_folder import FOLDER
-from cogency_tui.agent.project.mcp_server_sources import ABOVE
 from cogency_tui.agent.project.settings import ProjectSettings
+from cogency_tui.agent.project.started_programs import ABOVE
 from cogency_tui.agent.project.trust import Part, TrustState
 
 GUARDS = frozenset({"before_call", "before_edit"})

@@ -13,7 +13,8 @@ bytes that were compared. A refusal is for the directory, whatever its contents.
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import Enum
 from pathlib import Path
@@ -21,10 +22,18 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 import msgspec
 
-from cogency_tui.agent.project.cogency_folder import FOLDER, SKILLS, FolderEntry, list_files, read_files
+from cogency_tui.agent.project.cogency_folder import (
+    FOLDER,
+    SKILLS,
+    FolderEntry,
+    entry_of,
+    list_files,
+    read_files,
+)
+from cogency_tui.agent.project.comparison import Comparison
 from cogency_tui.agent.project.file_digests import FileDigests, identity_of, is_settled
-from cogency_tui.agent.project.mcp_server_sources import ABOVE, programs_of, programs_of_hooks
 from cogency_tui.agent.project.skill_places import home, may_be_in
+from cogency_tui.agent.project.started_programs import ABOVE, programs_of, programs_of_hooks
 from cogency_tui.config import toml_reader
 from cogency_tui.config.edit import changing, write_table
 from cogency_tui.config.workflows import problem_of
@@ -262,7 +271,8 @@ class Trust:
         """The current files of `.cogency/` and the settings files that are trusted, by the names that a
         survey gives them.
         """
-        found = [*self._find_folder(project), *_find_settings(project)]
+        comparison = Comparison(project, self._file_digests)
+        found = [*self._find_folder(project, comparison), *_find_settings(project, comparison)]
         known = self._known_safely(project) if found else None
         contents: dict[str, bytes] = {}
         for part in found:
@@ -357,14 +367,15 @@ class Trust:
 
     def _find(self, project: Path) -> "list[_Found]":
         folders = self._skill_folders(project)
+        comparison = Comparison(project, self._file_digests)
         return [
-            *self._find_folder(project),
+            *self._find_folder(project, comparison),
             *(_skill_part(folder) for folder in folders if not folder.link),
-            *_find_settings(project),
+            *_find_settings(project, comparison),
         ]
 
     @staticmethod
-    def _find_folder(project: Path) -> "Iterator[_Found]":
+    def _find_folder(project: Path, comparison: Comparison) -> "Iterator[_Found]":
         """The `.cogency/` folder, if there is one with files."""
         try:
             contents = read_files(project)
@@ -373,13 +384,20 @@ class Trust:
             return
         if not contents:
             return
-        programs = programs_of(project, contents)
+        programs = programs_of(project, contents, comparison)
         entries = [FolderEntry(name, len(data)) for name, data in contents.items()]
         entries += [FolderEntry(name, file.size, file.kind) for name, file in programs.files.items()]
         digests = {name: _hash(data) for name, data in contents.items()}
         digests |= {name: program.digest for name, program in programs.files.items()}
         yield _Found(
-            FOLDER, FOLDER, "folder", tuple(entries), digests, contents=contents, unknown=programs.unknown
+            FOLDER,
+            FOLDER,
+            "folder",
+            tuple(entries),
+            digests,
+            contents,
+            programs.problem,
+            programs.unknown,
         )
 
     def _current(self) -> Decisions:
@@ -476,7 +494,7 @@ def _state_of_skill(folder: "SkillFolder", known: Trusted | None, *, is_refused:
     return _compared(_skill_part(folder), known, is_refused=is_refused).state
 
 
-def _find_settings(project: Path) -> Iterator[_Found]:
+def _find_settings(project: Path, comparison: Comparison) -> Iterator[_Found]:
     """The settings files with hooks. In a home directory they are the user's own."""
     if project == home():
         return
@@ -489,26 +507,38 @@ def _find_settings(project: Path) -> Iterator[_Found]:
         except FileNotFoundError:
             continue
         except WorkspaceError as exc:
-            yield _Found(name, path, "settings", (FolderEntry(name, kind="unusable"),), problem=exc.advice)
+            yield _Found(name, path, "settings", (_unusable(project, name),), problem=exc.advice)
             continue
         except OSError:
             # A link, or a directory that cannot be entered: there are no settings that could count.
             continue
         if _HOOKS in data:
-            yield _settings_part(project, name, data)
+            yield _settings_part(name, data, comparison)
 
 
-def _settings_part(project: Path, name: str, data: bytes) -> "_Found":
+def _unusable(project: Path, name: str) -> FolderEntry:
+    """The entry of a settings file that cannot be read."""
+    folder, file = name.removeprefix(ABOVE).split("/")
+    with suppress(OSError), Directory.open(project, (folder,)) as directory:
+        entry = entry_of(name, directory.status(file))
+        return replace(entry, kind=entry.kind or "unusable")
+    return FolderEntry(name, kind="unusable")
+
+
+def _settings_part(name: str, data: bytes, comparison: Comparison) -> "_Found":
     # Loaded where there are such settings.
     from cogency_tui.agent.hooks.claude_settings import command_lines
 
-    programs = programs_of_hooks(project, command_lines(data))
+    programs = programs_of_hooks(comparison.project, command_lines(data), comparison)
     entries = [FolderEntry(name, len(data))]
     entries += [FolderEntry(file, program.size, program.kind) for file, program in programs.files.items()]
     digests = {name: _hash(data)}
     digests |= {f"{name}{_STARTS}{file}": program.digest for file, program in programs.files.items()}
     path = name.removeprefix(ABOVE)
-    return _Found(name, path, "settings", tuple(entries), digests, {name: data}, unknown=programs.unknown)
+    contents = {name: data}
+    return _Found(
+        name, path, "settings", tuple(entries), digests, contents, programs.problem, programs.unknown
+    )
 
 
 def _compared(part: _Found, known: Trusted | None, *, is_refused: bool) -> Part:

@@ -92,10 +92,11 @@ class BackgroundState:
 
 
 class _Numbers:
-    """The last number that was given to a command."""
+    """The last number that was given to a command, and the conversations that were closed."""
 
     def __init__(self) -> None:
         self.last = 0
+        self.closed: set[str] = set()
 
 
 class Background:
@@ -109,7 +110,7 @@ class Background:
         self._all: dict[str, _Process] = {}
         self._numbers = _Numbers()
         self._lost: list[str] = []
-        """Those that ended with an earlier program, unknown to the model."""
+        """Those that ended with the conversation or an earlier program, unknown to the model."""
 
     def of(self, owner: str, *, ends_with_answer: bool = False) -> "Background":
         """Return the view of one conversation."""
@@ -177,6 +178,14 @@ class Background:
     def pids(self) -> list[int]:
         """Return the topmost processes of the running commands."""
         return [process.pid for process in self._processes() if process.pid and process.ended is None]
+
+    def pid(self, id: str) -> int:
+        """Return the topmost process of a command; 0 if it has not started.
+
+        Raises:
+            ToolError: there is none with this id.
+        """
+        return self._process(id).pid
 
     def get(self, id: str) -> BackgroundState:
         """Return one of them.
@@ -259,7 +268,8 @@ class Background:
         """Return what the model does not know of the commands yet, in a line for the user and as text for the
         model; both empty without news."""
         lost, self._lost = self._lost, []
-        news = [_describe_lost(lost)] if lost else []
+        what = "conversation" if self._owner in self._numbers.closed else "program"
+        news = [_describe_lost(lost, what)] if lost else []
         news += [found for process in self._processes() if (found := process.take_news()) is not None]
         if not news:
             return "", ""
@@ -326,6 +336,7 @@ class Background:
 
     async def close(self) -> None:
         """End and forget all of them."""
+        self._numbers.closed.add(self._owner or "")
         ending = self._processes()
         await asyncio.gather(*(process.stop() for process in ending))
         for process in ending:
@@ -494,6 +505,9 @@ class _Process:
             gap = cut_mark(missing) if missing else ""
             return self._redactor.text(f"{head.decode(errors='replace')}{gap}{tail.decode(errors='replace')}")
         self._unread = HeadAndTail(_HEAD, _TAIL)
+        if self._watch is not None and not missing:
+            # It is read here.
+            self._watch.take()
         final = self.ended is not None
         text = self._decoder.decode(head, final and not tail)
         if missing:
@@ -531,9 +545,10 @@ class _Process:
             self._news.set()
 
 
-def _describe_lost(ids: Sequence[str]) -> tuple[str, str]:
-    """Describe the commands that ended with an earlier program, in a line and as text."""
-    line = f"The conversation was closed: {', '.join(ids)} ended with it"
+def _describe_lost(ids: Sequence[str], what: str) -> tuple[str, str]:
+    """Describe the commands that ended with the conversation, or with an earlier program, in a line and as
+    text."""
+    line = f"The {what} was closed: {', '.join(ids)} ended with it"
     return line, f"{line}."
 
 

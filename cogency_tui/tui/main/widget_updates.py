@@ -126,11 +126,12 @@ class MainDisplay(Display):
     def _show_middle(self) -> None:
         self._screen.query_one(Panes).show_middle(self._screen.size.width)
 
-    def go_to_unit(self, unit: int) -> None:
+    def go_to_unit(self, unit: int, *, focus: bool = True) -> None:
         self.show_conversation()
         conversation = self._screen.query_one(Conversation)
         conversation.go_to_unit(unit)
-        self._screen.set_focus(conversation)
+        if focus:
+            self._screen.set_focus(conversation)
 
     def go_to_call(self) -> None:
         """Select the call at the cursor of the focused conversation in the tool calls pane."""
@@ -218,8 +219,7 @@ class MainDisplay(Display):
             session_expires=bridge.agent.session_expires(bridge.conversation_id),
             plan=transcript.plan,
         )
-        if (background := bridge.agent.background) is not None:
-            status = replace(status, running=sum(each.ended is None for each in background.listed()))
+        status = replace(status, running=bridge.background_count)
         if (until := bridge.until) is not None:
             status = replace(status, until=until.name, until_progress=until.progress)
         find(StatusBar).report(status)

@@ -7,7 +7,7 @@ from rich.segment import Segment
 from rich.style import Style
 
 from cogency_tui.errors import ToolError
-from cogency_tui.protocol.events import AnsweredQuestion
+from cogency_tui.protocol.events import AnsweredQuestion, answers_shown
 from cogency_tui.safe_text import reveal
 from cogency_tui.tools.ask import Ask
 from cogency_tui.tools.user_questions import UserQuestion
@@ -80,7 +80,7 @@ def draw_answered(answers: Sequence[AnsweredQuestion], width: int, styles: Theme
 def _draw_one(answered: AnsweredQuestion, width: int, styles: ThemeStyles) -> list[Line]:
     question = reveal(" ".join(answered["question"].split()))
     lines = wrap([Segment(question, styles("dim"))], width)
-    for answer in answered["answers"] or ["(no answer)"]:
+    for answer in answers_shown(answered):
         text = Segment(reveal(" ".join(answer.split())), styles("text"))
         first, *more = wrap([text], max(8, width - 2))
         lines.append(first.indented(Segment("→ ", styles("good"))))

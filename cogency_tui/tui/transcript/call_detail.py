@@ -196,7 +196,11 @@ class CallLayout:
         call = self.call
         if not call.settled or not call.outcome or self._status or (call.state == "done" and shown):
             return []
-        if call.mode or call.outcome == call.state or f" · {one_line(call.outcome)}" in self._row:
+        if (
+            call.mode
+            or call.outcome in (call.state, call.word)
+            or f" · {one_line(call.outcome)}" in self._row
+        ):
             # The head, or the line above, says it.
             return []
         style = self.theme_styles("dim" if call.state == "done" else ROLES[call.state])
@@ -206,6 +210,8 @@ class CallLayout:
         args, blocks = self.call.args, list[LayoutBlock]()
         if self.call.name == "ask" and (asked := self._asked()) is not None:
             return asked
+        if call_plan := self._planned():
+            return [self._plan_block(call_plan)]
         if (command := self._command) and not self._is_shown(command):
             blocks.append(self._draw_command(command))
         replaced = self._replacement()
@@ -227,6 +233,15 @@ class CallLayout:
 
         questions = questions_of(call.args)
         return [Fixed(draw_questions(questions, self.width, self.theme_styles))] if questions else None
+
+    def _planned(self) -> Sequence[PlannedStep]:
+        """The steps of a plan that is not shown yet; none of another call, or if they are wrong."""
+        call = self.call
+        if not call.is_plan or call.plan is not None or call.state == "writing":
+            return ()
+        from cogency_tui.tools.plan import planned_steps
+
+        return planned_steps(call.args)
 
     @property
     def _written(self) -> str:

@@ -68,6 +68,7 @@ _AUTHORS: Mapping[Author, str] = {
     "subagent": "by the sub-agent {}",
     "user": "by you",
     "command": "possibly by a command in {}",
+    "background": "by you or a background command",
     "program": "outside this program",
 }
 
@@ -219,7 +220,7 @@ def _excerpt(call: CallUnit, pen: Pen) -> list[Line]:
         return [_below(Segment(text, pen.styles("dim")), pen) for text in written[-pen.tail :]]
     if _is_failed_command(call):
         return _error_output(call, pen)
-    if call.state in _OBVIOUS or call.mode or call.outcome in ("", DECLINED):
+    if call.state in _OBVIOUS or call.mode or call.outcome in ("", DECLINED, call.word):
         return []
     return _reason(call, pen)
 

@@ -161,6 +161,13 @@ def draw_plan_card(plan: Sequence[PlannedStep], pen: Pen, *, folded: bool, expan
     return Blocks(_Indented(Fixed(lines), INDENT, pen.styles))
 
 
+def is_plan_shortened(plan: Sequence[PlannedStep], pen: Pen) -> bool:
+    """Return whether an expanded checklist shows more than one that is not folded."""
+    from cogency_tui.tui.transcript.plan_lines import is_shortened
+
+    return is_shortened(plan, _narrowed(pen, INDENT + 2))
+
+
 def _draw_call(call: CallUnit, pen: Pen, indent: int, *, expanded: bool) -> Rows:
     within = _narrowed(pen, indent)
     card = draw_call(call, within, expanded=expanded)

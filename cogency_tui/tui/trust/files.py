@@ -12,7 +12,7 @@ from textual.widget import Widget
 from textual.widgets import Input
 
 from cogency_tui.agent.project.cogency_folder import FOLDER
-from cogency_tui.agent.project.mcp_server_sources import ABOVE
+from cogency_tui.agent.project.started_programs import ABOVE
 from cogency_tui.agent.project.trust import Survey
 from cogency_tui.errors import CogencyError
 from cogency_tui.safe_text import one_line

@@ -13,8 +13,8 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
 from cogency_tui.agent.project.cogency_folder import FOLDER, FolderEntry
-from cogency_tui.agent.project.mcp_server_sources import ABOVE
 from cogency_tui.agent.project.planned_commands import planned_commands
+from cogency_tui.agent.project.started_programs import ABOVE
 from cogency_tui.agent.project.trust import Part, PartKind, Survey, TrustState, describe_inactive
 from cogency_tui.safe_text import one_line, reveal
 from cogency_tui.tui.kit.dialogs import (
@@ -80,8 +80,9 @@ def draw_survey(survey: Survey, problem: str, width: int, styles: ThemeStyles) -
     if len(rows) > _MOST:
         lines += wrap([Segment(f"… and {len(rows) - _MOST} more", styles("dim"))], width)
     for part in survey.parts:
-        if part.kind == "skill" and part.problem:
-            text = f"✗ {reveal(part.path)}: {reveal(part.problem)}. Not used."
+        # That of the folder is the survey's own.
+        if part.kind != "folder" and part.problem:
+            text = f"✗ {reveal(part.path)}: {reveal(part.problem.rstrip('.'))}. Not used."
             lines += wrap([Segment(text, styles("edit"))], width)
     for command in survey.unknown:
         text = f"✗ Cannot determine which project files this starts: {reveal(command)}"

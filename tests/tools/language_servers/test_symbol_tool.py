@@ -43,6 +43,21 @@ async def test_definition_and_references_by_name_and_line(calls: Calls) -> None:
     assert (await calls.plan("references", file="a.fake", line=1, name="one")).effect == "read"
 
 
+@pytest.mark.parametrize(
+    ("called", "args"),
+    [
+        ("symbol", {"action": "rename", "newName": "eins", "symbol": "one"}),
+        ("rename_symbol", {"new_name": "eins", "name": "one"}),
+    ],
+)
+async def test_a_renaming_in_the_words_of_other_agents(
+    calls: Calls, called: str, args: dict[str, object]
+) -> None:
+    given = {"file": "a.fake", "line": 2, **args}
+    intent = await calls.registry.bind(called, given, calls.context).plan()
+    assert intent.summary == "Rename one to eins in 1 file"
+
+
 async def test_a_renaming_is_shown_and_written_whole(calls: Calls) -> None:
     wanted: dict[str, object] = {"file": "a.fake", "line": 2, "name": "one", "new_name": "eins"}
     intent = await calls.plan("rename", **wanted)

@@ -167,20 +167,22 @@ async def test_a_message_that_a_hook_blocks_is_in_the_prompt_again(project: Path
         assert "running" not in shown(view)
 
 
-async def test_a_message_whose_hook_is_interrupted_is_sent_as_before(project: Path) -> None:
+async def test_esc_while_a_message_is_checked_returns_it_to_the_prompt(project: Path) -> None:
     go_on = project.parent / "go-on"
     os.mkfifo(go_on)
-    agent = agent_in(project, slow=shell("before_message", 'cat "$1"', str(go_on)))
+    agent = agent_in(project, "Done.", slow=shell("before_message", 'cat "$1"', str(go_on)))
     async with at_work(agent) as pilot:
-        view = main_of(pilot).query_one(Conversation)
-        await send(pilot, "go on")
-        await until(pilot, lambda: "hook slow  running" in shown(view))
+        await send(pilot, "the secret")
+        await until(pilot, lambda: "Running hook slow" in shown(main_of(pilot).query_one(LiveLine)))
         await pilot.press("escape")
+        await until(pilot, lambda: prompt_of(pilot).text == "the secret")
         await finished(pilot)
-        await until(pilot, lambda: "Interrupted" in shown(view))
-        assert shown(view).count("go on") == 1
-        assert "running" not in shown(view)
-        assert await stored_messages(agent, main_of(pilot).bridge.conversation_id) == ["go on"]
+        text = shown(main_of(pilot).query_one(Conversation))
+        assert "Interrupted: the message was not sent." in text
+        assert "the secret" not in text
+        assert not main_of(pilot).bridge.retryable
+    assert isinstance(agent.provider, ScriptedProvider)
+    assert agent.provider.sent == []
 
 
 async def test_a_file_that_is_not_trusted_is_not_read_and_leads_to_the_review(project: Path) -> None:

@@ -215,6 +215,16 @@ async def test_a_failed_turn_ends_it_and_gives_the_messages_back(project: Path) 
         assert notices(pilot) == ["Stopped after 1 turn: The key is wrong. `false` failed (exit 1)."]
 
 
+async def test_a_message_with_a_command_that_cannot_be_run_is_given_back(project: Path) -> None:
+    work = Work(project)
+    async with work.app() as pilot:
+        await send(pilot, "/until no-such-program -q\nfix it")
+        await until(pilot, lambda: "The shell cannot run `no-such-program -q`" in seen(pilot))
+        await until(pilot, lambda: prompt_of(pilot).text == "fix it")
+        assert main_of(pilot).bridge.until is None
+        assert work.provider.sent == []
+
+
 async def test_a_running_turn_becomes_the_first_one(project: Path) -> None:
     work = Work(project, WAIT, FIX, "Done.")
     async with work.app() as pilot:
@@ -285,7 +295,7 @@ async def test_a_conversation_that_ended_in_it_says_how_to_go_on(project: Path) 
         conversation = main_of(pilot).bridge.conversation_id
     again = Work(project, FIX, "Done.")
     async with again.app(conversation_id=conversation) as pilot:
-        await until(pilot, lambda: notices(pilot) == ["`false` has not succeeded. /until false goes on."])
+        await until(pilot, lambda: notices(pilot) == ["`false` has not succeeded. To continue: /until false"])
         assert prompt_of(pilot).text == ""
         # A message that no user has written is not in the history.
         await pilot.press("up")
