@@ -53,7 +53,7 @@ REVIEW_KEYS: list[BindingType] = [
 ]
 
 _DECISIONS = ("do('keep')", "do('revert')", "do('undo')")
-_REST = ("pick", "screen.filter", "enter", "do('open')", "sides", "step_back", "help")
+_REST = ("do('open')", "pick", "screen.filter", "enter", "sides", "step_back", "help")
 
 REVIEW_HINTS = (*_DECISIONS, "do('edit')", "do('comment')", "switch", *_REST)
 """The actions whose keys the footer shows, the most useful first."""
