@@ -72,6 +72,10 @@ class OtherScreens(Protocol):
         """Close a conversation that is open on another screen."""
         ...
 
+    def leave(self) -> None:
+        """Close this screen for a new conversation on another one."""
+        ...
+
 
 class ConversationCommands(FeatureCommands):
     """Switches the conversation, in the bridge and on `display`; one that works stays on its screen, and the
@@ -240,7 +244,7 @@ class ConversationCommands(FeatureCommands):
             prompt.restore_unsent(unsent)
             prompt.focus()
             own = fork.report if fork else "Forked before the first message. The original is unchanged."
-            screen.notify(report or own, markup=False)
+            screen.notify(own if fork and fork.project else report or own, markup=False)
 
         if fork is None:
             self.begin(then=shown)
@@ -292,7 +296,7 @@ class ConversationCommands(FeatureCommands):
 
     def begin(self, _argument: str = "", *, then: Shown | None = None) -> None:
         """Begin a new conversation; one that works goes on. Call `then` when it is shown."""
-        if self._bridge.working:
+        if self._bridge.working or self._is_rerun:
             self._others.begin(then)
             return
         app_of(self._screen).clear_notifications()
@@ -306,6 +310,12 @@ class ConversationCommands(FeatureCommands):
         if then is not None:
             then(self._screen)
 
+    @property
+    def _is_rerun(self) -> bool:
+        """True if this screen is of a rerun: another conversation on it would work in the scratch copy, and
+        be lost with it."""
+        return self._bridge.agent.rerun_of is not None
+
     def states(self) -> Mapping[str, State]:
         """The states of the conversations that are open in this program, by their ids."""
         return self._others.states()
@@ -316,7 +326,9 @@ class ConversationCommands(FeatureCommands):
 
     def close(self, conversation_id: str) -> None:
         """Close an open conversation; on this screen a new one begins in its place."""
-        if self.is_shown(conversation_id):
+        if self.is_shown(conversation_id) and self._is_rerun:
+            self._others.leave()
+        elif self.is_shown(conversation_id):
             self.begin()
         else:
             self._others.close(conversation_id)
@@ -336,14 +348,15 @@ class ConversationCommands(FeatureCommands):
 
     def open(self, conversation_id: str, *, then: Shown | None = None) -> None:
         """Go to a conversation: to its screen if it is open on another one, and to another screen if work is
-        running on this one. Call `then` when it is opened.
+        running on this one, or it is of a rerun. Call `then` when it is opened.
         """
         app_of(self._screen).clear_notifications()
         if self._others.go_to(conversation_id):
             return
-        if not self._bridge.working:
+        is_here = self.is_shown(conversation_id)
+        if not self._bridge.working and (is_here or not self._is_rerun):
             self.show(conversation_id, then=then)
-        elif conversation_id != self._bridge.conversation_id:
+        elif not is_here:
             self._others.open(conversation_id, then)
 
     def show(self, conversation_id: str, prompt: str = "", *, then: Shown | None = None) -> None:

@@ -101,14 +101,15 @@ class OpenConversations:
         return next((each for each in self.screens if each.bridge.conversation_id == conversation_id), None)
 
     def begin(self, agent: "Agent", then: Shown | None = None) -> None:
-        """Begin a conversation on another screen, by the choices of `agent` but for effort and dialect."""
-        beside = agent.beside()
+        """Begin a conversation on another screen, by the choices of `agent` but for effort and dialect. It
+        works in the user's files, even where `agent` works in a copy."""
+        beside = agent.in_project.beside()
         beside.begin_choices()
         self._add(beside, None, then)
 
     def open(self, agent: "Agent", conversation_id: str, then: Shown | None = None) -> None:
-        """Open a past conversation on another screen, by the choices of `agent`."""
-        self._add(agent.beside(), conversation_id, then)
+        """Open a past conversation on another screen, by the choices of `agent`, as `begin` does."""
+        self._add(agent.in_project.beside(), conversation_id, then)
 
     def open_of(self, agent: "Agent", conversation_id: str, then: Shown | None = None) -> "MainScreen":
         """Open a conversation of an agent of its own on another screen, and return that."""
@@ -346,6 +347,11 @@ class OnOtherScreens(OtherScreens):
     def close(self, conversation_id: str) -> None:
         if (found := self._find(conversation_id)) is not None:
             open_conversations_of(self._screen).close(found)
+
+    def leave(self) -> None:
+        conversations = open_conversations_of(self._screen)
+        conversations.begin(self._screen.agent)
+        conversations.close(self._screen)
 
     def _find(self, conversation_id: str) -> "MainScreen | None":
         found = open_conversations_of(self._screen).find(conversation_id)
