@@ -361,6 +361,15 @@ class Agent:
         """The agent of the worktree at `root`, if one has worked there since the start."""
         return self.home._worktrees.get(root)
 
+    @property
+    def at_work(self) -> list[str]:
+        """The ids of the conversations in its directory that work or wait for the user."""
+        return self._conversations.at_work
+
+    async def stop_all(self) -> None:
+        """Stop the work in all conversations in its directory, and wait until the end is recorded."""
+        await self._conversations.stop()
+
     async def close_worktree(self, root: Path) -> None:
         """Stop what runs in the worktree at `root`."""
         if (agent := self._worktrees.pop(root, None)) is not None:

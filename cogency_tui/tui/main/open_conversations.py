@@ -323,10 +323,6 @@ class OnOtherScreens(OtherScreens):
     def leave_worktree(self, root: Path) -> None:
         open_conversations_of(self._screen).leave_worktree(root)
 
-    def running_in(self, root: Path) -> Sequence[str]:
-        rows = open_conversations_of(self._screen).rows
-        return [row.name for row in rows if row.worktree == root.name and row.is_running]
-
     @property
     def title(self) -> str:
         return self._screen.title_shown

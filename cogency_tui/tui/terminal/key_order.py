@@ -101,7 +101,7 @@ class KeyOrder:
             event.prevent_default().stop()
 
     def drop_while(self, condition: Callable[[], bool]) -> None:
-        """Drop all input as long as `condition` holds: what is typed meanwhile is meant for another program."""
+        """Drop all input as long as `condition` holds: it is meant for another program."""
         self._drops = condition
 
     @property
