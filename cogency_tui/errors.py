@@ -73,6 +73,10 @@ class UsageError(UserFacingError):
     """A command or argument that cannot be carried out (exit status 2 on the command line)."""
 
 
+class UnsentError(UserFacingError):
+    """The user interrupted what precedes a message, which is not sent."""
+
+
 class OpenElsewhereError(UsageError):
     """A conversation that another process has open."""
 
@@ -226,11 +230,12 @@ class ModeError(RefusedError):
 
 
 class DeclinedError(RefusedError):
-    """A call that the user has declined; `words` are theirs, if any."""
+    """A call that the user has declined; `words` are theirs, if any; or that they `skipped` its questions."""
 
-    def __init__(self, message: str, reason: str, words: str = "") -> None:
+    def __init__(self, message: str, reason: str, words: str = "", *, skipped: bool = False) -> None:
         super().__init__(message, reason)
         self.words = words
+        self.skipped = skipped
 
 
 class WorkspaceError(ToolError):

@@ -189,7 +189,8 @@ class Updates:
             content.append(_text("\n".join(problems)))
         yield acp.update_tool_call(id, content=content, **self._end(id, payload))
         if "plan" in payload:
-            yield acp.update_plan([_plan_entry(step) for step in payload["plan"]])
+            steps = [step for step in payload["plan"] if step["state"] != "cancelled"]
+            yield acp.update_plan([_plan_entry(step) for step in steps])
 
     def _end(self, id: str, payload: ResultPayload) -> dict[str, Any]:
         """The status of a call that has ended. The protocol has none for a declined one, which is therefore

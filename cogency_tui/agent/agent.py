@@ -454,7 +454,7 @@ class Agent:
         if self._recall is None:
             from cogency_tui.agent.recall.recall import Recall
 
-            self._recall = Recall(self.store, str(self.project))
+            self._recall = Recall(self.store, str(self.home.project))
         return self._recall
 
     @property

@@ -54,6 +54,7 @@ class Job:
     problem: Outcome | None = None
     refused: str = ""
     declined: str | None = None
+    skipped: bool = False
     mode: str = ""
     malformed: bool = False
     in_turn: bool = True

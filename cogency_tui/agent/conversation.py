@@ -39,7 +39,7 @@ from cogency_tui.agent.request_messages import MessageLog
 from cogency_tui.agent.scheduler import Preview, Scheduler
 from cogency_tui.config.hooks import INSIDE
 from cogency_tui.config.schema import DialectChoice, EffortChoice, Mode, Settings
-from cogency_tui.errors import StoreError, UsageError
+from cogency_tui.errors import StoreError, UnsentError, UsageError
 from cogency_tui.protocol import Dialect
 from cogency_tui.protocol.taint_sources import Sources
 from cogency_tui.providers.base import Options, Provider, Usage
@@ -125,6 +125,8 @@ class Conversation:
         """Those of them that the user knows to be suspended, with what changed."""
         self.turn_hooks: TurnHooks | None = None
         """Runs those that are not around calls, if there are any."""
+        self._hook_problems: Sequence[str] = ()
+        """The problems with files of hooks that the user was notified of."""
         self._call_hooks: CallHooks | None = None
         """Runs those that are around calls, if there are hooks."""
         self._take_hooks()
@@ -247,6 +249,7 @@ class Conversation:
         engine.servers.configure(engine.project_settings.now.mcp)
         self._take_tools()
         await self._report_suspended()
+        self._report_hook_problems()
         self._take_hooks()
         if not self._recalled:
             before = await sources_of(store, self.id, engine.workspace)
@@ -296,6 +299,12 @@ class Conversation:
         if not self.depth:
             self.turn_hooks = self.turn_hooks or TurnHooks(self)
 
+    def _report_hook_problems(self) -> None:
+        """Report the files of hooks that cannot be used, each once."""
+        before, self._hook_problems = self._hook_problems, self.engine.project_settings.hook_problems
+        if not self.depth:
+            self.pending_notices += [each for each in self._hook_problems if each not in before]
+
     async def _report_suspended(self) -> None:
         """Report the hooks that the next turn does without."""
         now = self.engine.project_settings.now.hooks
@@ -307,17 +316,21 @@ class Conversation:
         self.pending_notices += describe_suspension(found, in_turn=False)
 
     async def begin_hooks(self, query: str | None, *, is_new: bool) -> "HookContext | None":
-        """Run the hooks before a turn with this message; return what they have for the model, nothing if the
-        user interrupts them.
+        """Run the hooks before a turn with this message; return what they have for the model.
 
         Raises:
             HookBlockedError: one of them blocks the message or the turn.
+            UnsentError: the user interrupts them: a message that is not checked is not sent.
         """
         if self.turn_hooks is None:
             return None
         work = asyncio.create_task(self.turn_hooks.begin(query, is_new=is_new))
         await self._await_unless_interrupted(work)
-        return None if work.cancelled() else work.result()
+        if not work.cancelled():
+            return work.result()
+        if query is not None and self.turn_hooks.precede_messages:
+            raise UnsentError("Interrupted: the message was not sent.")
+        return None
 
     async def end_turn_hooks(self, state: 'Literal["done", "failed", "interrupted"]') -> None:
         """Run the hooks after a turn that did not end with an answer."""

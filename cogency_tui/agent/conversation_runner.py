@@ -21,7 +21,7 @@ from cogency_tui.config.schema import (
     Settings,
     config_directory,
 )
-from cogency_tui.errors import CogencyError, StoreError, UsageError
+from cogency_tui.errors import CogencyError, StoreError, UnsentError, UsageError
 from cogency_tui.providers.base import Provider
 from cogency_tui.providers.configured_providers import create_provider, host_of, secrets
 
@@ -269,7 +269,13 @@ class Conversations:
             if not queue.closed:
                 running.cancel()
             await asyncio.wait([running])
-        running.result()
+        try:
+            running.result()
+        except UnsentError as exc:
+            from cogency_tui.protocol.events import notice_event
+
+            yield notice_event(str(exc), time())
+            yield {"type": "interrupt", "timestamp": time()}
 
     async def turn(
         self,
@@ -291,6 +297,9 @@ class Conversations:
         from cogency_tui.agent.recorder import Recorder
         from cogency_tui.agent.turn import Turn
 
+        if until is not None:
+            run, place = self._agent_of(conversation.id).run_supervised, conversation.engine.workspace.root
+            await until.require_runnable(run, place)
         store = await self._agent.store()
         if query is not None:
             # A text that the user did not type, such as a pasted log, mentions no files of theirs.
@@ -312,7 +321,8 @@ class Conversations:
             known = await store.conversation(conversation.id)
             context = await conversation.begin_hooks(query, is_new=known is None or not known.turns)
         recorder = Recorder(store, conversation.id, queue, chunks=chunks)
-        turn = Turn(conversation, store, recorder, message_waits=message_waits)
+        works_until = until is not None and not until.is_over
+        turn = Turn(conversation, store, recorder, message_waits=message_waits, works_until=works_until)
         run = partial(turn.run, query, queue.close, lambda: self._reviewed(conversation.id), images, context)
         if until is None:
             await run()
@@ -409,7 +419,8 @@ class Conversations:
         """Begin to start the configured MCP servers, so that no message waits for them."""
         settings = self._agent.project_settings
         await asyncio.to_thread(settings.refresh)
-        if settings.now.mcp or self._mcp:
+        # Without an engine no server runs that may have to end.
+        if settings.now.mcp or self._mcp or self.engine is not None:
             self.shared().servers.configure(settings.now.mcp)
 
     async def _refresh_servers(self) -> None:
@@ -417,6 +428,15 @@ class Conversations:
         settings = self._agent.project_settings
         await asyncio.to_thread(settings.refresh)
         self.shared().servers.configure(settings.now.mcp)
+
+    async def _why_server_is_gone(self) -> str:
+        """Why a server that was configured before may not run; empty if it is just no longer configured."""
+        from cogency_tui.agent.project.trust import TrustState
+
+        survey = await asyncio.to_thread(self._agent.project_settings.survey)
+        if any(part.kind == "folder" and part.state is TrustState.CHANGED for part in survey.parts):
+            return "it changed since it was trusted; review with /trust"
+        return ""
 
     def conversation(self, id: str, agent: "Agent | None" = None) -> "Conversation":
         """The conversation, created on first use; from now on it follows `agent`, if one is given."""
@@ -518,7 +538,14 @@ class Conversations:
                 recall=agent.recall,
                 project_settings=agent.project_settings,
                 servers=Servers(
-                    Surroundings(agent.project, self._environ, keys, self._refresh_servers), self._mcp
+                    Surroundings(
+                        agent.project,
+                        self._environ,
+                        keys,
+                        self._refresh_servers,
+                        self._why_server_is_gone,
+                    ),
+                    self._mcp,
                 ),
                 remotes=Remotes(agent.workspace.root),
                 language_servers=LanguageServersOnDemand(

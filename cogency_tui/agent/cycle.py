@@ -7,8 +7,8 @@ arrives, while the model continues to write.
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
-from typing import Literal, cast
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from typing import Any, Literal, cast
 
 from cogency_tui.agent.answer_stream import PATIENCE, PIECE, Generation
 from cogency_tui.agent.context_window import Prepared
@@ -32,6 +32,7 @@ from cogency_tui.protocol.events import (
     RespondEvent,
     ResultEvent,
     ThinkEvent,
+    labelled_outcome,
     notice_event,
 )
 from cogency_tui.protocol.messages import AnswerItem, Message
@@ -63,6 +64,9 @@ MOST_WRITTEN_CALLS = 1000
 
 _LONGEST_STRAY = 2000
 """Characters that are reported of the name or the arguments of a call that nothing runs."""
+
+_LONGEST_REASON = 2000
+"""Characters of the output of a failed call in which it can differ from another failure."""
 
 MOST_UNITS = 5000
 """Thoughts, texts, calls and errors of one answer."""
@@ -140,7 +144,7 @@ class Interrupted(Exception):
 
 class Cycle:
     """One request over `channel`, and the calls of its answer, unless it is the last that its turn may have
-    (`runs_calls`).
+    (`runs_calls`). `is_open` returns whether the work of the conversation is evidently not done.
 
     It runs once: `start`, `run`, `settle`; `stop` at any time, which makes `run` raise `Interrupted`.
     """
@@ -155,6 +159,7 @@ class Cycle:
         clock: Callable[[], float] = time.time,
         *,
         runs_calls: bool,
+        is_open: Callable[[], Coroutine[Any, Any, bool]],
     ) -> None:
         settings = conversation.settings
         self.meter = Meter(prepared.characters, conversation.calibration, images=prepared.image_tokens)
@@ -178,6 +183,7 @@ class Cycle:
         self._dialect: Dialect = conversation.dialect
         self._tools = conversation.registry.names
         self._runs_calls = runs_calls
+        self._is_open = is_open
         self._patience = max(PATIENCE, settings.first_byte_timeout, settings.idle_timeout)
         self._provider = conversation.provider()
         self._engine = conversation.engine
@@ -221,6 +227,8 @@ class Cycle:
         self._open: dict[str, CallEvent] = {}
         self._unwritten: dict[str, str] = {}
         self._outcomes: list[bool] = []
+        self.failures: set[str] = set()
+        """The reasons for which calls failed, each with its tool and its output."""
 
     @property
     def answered(self) -> bool:
@@ -230,6 +238,11 @@ class Cycle:
         if self._streams:
             return self._parser.answered or not self._outcomes
         return not self._boundary
+
+    @property
+    def called(self) -> bool:
+        """True if a call of its answer could be read."""
+        return self._called > 0
 
     @property
     def text(self) -> str:
@@ -348,13 +361,20 @@ class Cycle:
         self._unwritten.pop(event["id"], None)
         payload = event["payload"]
         self._outcomes.append(not payload["error"] or "put_back" in payload)
+        if not self._outcomes[-1]:
+            content = (payload["content"] or "")[:_LONGEST_REASON]
+            self.failures.add(f"{labelled_outcome(event, ': ')}\n{content}")
         await self._recorder.emit(event)
 
     async def _report_slips(self) -> None:
         """Report calls written where nothing runs them, so that the turn does not end with these, and
         results that the model made up.
         """
-        ends, calls = self.answered, bool(self._outcomes)
+        calls = bool(self._outcomes)
+        if self._boundary and not calls and self._dialect == "xml" and self.text:
+            # An empty array says that the answer calls nothing.
+            self._boundary = False
+        ends = self.answered
         if self.cut_off and ends:
             await self._report_cut()
             return
@@ -441,8 +461,21 @@ class Cycle:
                 return None
         slip = find_slip(units, self._dialect, self._tools, unclosed=self._parser.unclosed)
         if slip is None and not self._parser.answered:
-            slip = announced_slip(units, self._dialect, self._tools)
+            slip = await self._announced_slip(units)
         return slip
+
+    async def _announced_slip(self, units: "Sequence[ThinkEvent | RespondEvent]") -> Slip | None:
+        """The slip in an answer that announces what does not follow."""
+        background = self._conversation.background
+        # With the last answer the turn waits for what is watched.
+        waits = background.ends_with_answer and background.awaited()
+        awaits = bool(background.running()) and not waits
+        found = announced_slip(units, self._dialect, self._tools, awaits=awaits)
+        if found is None:
+            found = announced_slip(units, self._dialect, self._tools, is_open=True)
+            if found is not None and not await self._is_open():
+                return None
+        return found
 
     async def _is_cut_by_end(self, units: "Sequence[ThinkEvent | RespondEvent]") -> bool:
         """Return whether the mark that ended the answer was only mentioned: text follows it on its line, or

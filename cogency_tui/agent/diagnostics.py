@@ -1,8 +1,9 @@
 """Checks each edit with language servers: what it added to the problems of the files, and what it fixed.
 
 Invariant: an edit waits for `PATIENCE` seconds at most, and not at all for a server that was late before.
-What comes later goes with the next result of the conversation, once, if it still holds then. Of several edits
-of a file that wait for each other, the last one has the problems of all. A server that fails costs a notice.
+What comes later goes with the next result of the conversation, once, if it still holds then, and no other
+server has reported the same of that edit. Of several edits of a file that wait for each other, the last one
+has the problems of all. A server that fails costs a notice.
 """
 
 import asyncio
@@ -24,6 +25,7 @@ from cogency_tui.workspace.text_files import decode
 if TYPE_CHECKING:
     from cogency_tui.agent.language_servers import LanguageServersOnDemand
     from cogency_tui.tools.language_servers.client import Problem
+    from cogency_tui.tools.language_servers.diagnostics import Reported
     from cogency_tui.tools.language_servers.server import Server
     from cogency_tui.workspace.paths import Workspace
 
@@ -77,6 +79,8 @@ class EditDiagnostics:
         """Files whose check waits for a later edit: the first edit, and the text before it."""
         self._running: set[asyncio.Task[_Found | None]] = set()
         self._late: list[_Found] = []
+        self._reported: tuple[Reported, Reported] | None = None
+        """The problems of the last edits that were reported as added, and as fixed."""
 
     async def before(self, call: InterceptedCall) -> None:
         """Note what the edit is going to change, and have it analyzed while the user is asked."""
@@ -243,18 +247,24 @@ class EditDiagnostics:
         """What was found, for the result of a call."""
         if not found:
             return None
-        from cogency_tui.tools.language_servers.diagnostics import distinct
+        from cogency_tui.tools.language_servers.diagnostics import Reported, distinct
 
+        if self._reported is None:
+            self._reported = Reported(), Reported()
+        reported, reported_fixed = self._reported
         redact = Redactor(call.context.secrets, call.context.known).text
         name_of = self._workspace.name_of
         added: list[Diagnostic] = []
-        fixed = len(distinct([(name_of(path), each) for path, each in _fixed(found)]))
+        fixed = 0
+        for id, problems in _fixed(found).items():
+            gone = distinct([(name_of(path), each) for path, each in problems])
+            fixed += len(reported_fixed.add(id, gone))
         by_call: dict[str, list[tuple[str, Problem]]] = {}
         for each in found:
             problems = by_call.setdefault(each.call, [])
             problems += ((name_of(path), problem) for path, problem in each.added)
         for id, problems in by_call.items():
-            for path, problem in distinct(problems):
+            for path, problem in reported.add(id, distinct(problems)):
                 one: Diagnostic = {
                     "path": path,
                     "line": problem.line,
@@ -291,15 +301,19 @@ def join_changes(changes: Sequence[DiagnosticsChange]) -> DiagnosticsChange:
     return joined
 
 
-def _fixed(found: Iterable[_Found]) -> "list[tuple[Path, Problem]]":
-    """The problems that were fixed, but for those that nobody was told of."""
+def _fixed(found: Iterable[_Found]) -> "dict[str, list[tuple[Path, Problem]]]":
+    """The problems that each call has fixed, but for those that were never reported."""
     from cogency_tui.tools.language_servers.diagnostics import is_same_kind
 
-    fixed = [each for one in found for each in one.fixed]
+    fixed: dict[str, list[tuple[Path, Problem]]] = {}
+    for one in found:
+        fixed.setdefault(one.call, []).extend(one.fixed)
     for path, problem in [each for one in found for each in one.gone]:
-        same = (each for each in fixed if each[0] == path and is_same_kind(each[1], problem))
-        if (first := next(same, None)) is not None:
-            fixed.remove(first)
+        for problems in fixed.values():
+            same = (each for each in problems if each[0] == path and is_same_kind(each[1], problem))
+            if (first := next(same, None)) is not None:
+                problems.remove(first)
+                break
     return fixed
 
 

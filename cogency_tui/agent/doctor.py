@@ -220,9 +220,11 @@ def _project(project: Path) -> Iterator[Finding]:
     except ConfigError:
         return
     survey = settings.survey()
+    settings.refresh()
+    yield from (Finding("hooks", "bad", problem) for problem in settings.hook_problems)
     if survey.state is TrustState.NOTHING:
         return
-    settings.refresh()
+    others = [problem for problem in settings.problems if problem not in settings.hook_problems]
     names = name_parts(survey.parts if survey.state is not TrustState.CHANGED else survey.inactive)
     what = f"{project}: {names} {survey.state.label}"
     if survey.state is TrustState.REFUSED:
@@ -230,8 +232,8 @@ def _project(project: Path) -> Iterator[Finding]:
     elif survey.state is not TrustState.TRUSTED:
         advice = survey.problem or "Review and trust it with `cogency-tui trust`."
         yield Finding("project", "note", f"{what}: not used", advice)
-    elif settings.problem:
-        yield Finding("project", "bad", settings.problem)
+    elif others:
+        yield Finding("project", "bad", " ".join(others))
     else:
         yield Finding("project", "ok", what)
 

@@ -353,6 +353,7 @@ class Scheduler:
                 self._note(job, intent, intent.sources)
             consent = Consent(partial(self._keeps_changes, job), intent.covers)
             context = replace(bound.context, consent=consent, agreed=agreed, answers=intent.answers)
+            context = replace(context, reasons=intent.reasons)
             bound = replace(bound, context=context)
             async with timer:
                 outcome = await bound.run(partial(self._report, job), partial(self._report_step, job))
@@ -410,6 +411,7 @@ class Scheduler:
             # The user is not asked again about what they have refused.
             job.refused = exc.reason
             job.declined = exc.words if isinstance(exc, DeclinedError) else None
+            job.skipped = isinstance(exc, DeclinedError) and exc.skipped
             job.mode = exc.mode if isinstance(exc, ModeError) else ""
             raise
         finally:
@@ -487,6 +489,8 @@ class Scheduler:
             payload["mode"] = job.mode
         if state == "declined" and job.declined:
             payload["words"] = job.declined
+        if state == "declined" and job.skipped:
+            payload["skipped"] = True
         if outcome.put_back:
             payload["put_back"] = list(outcome.put_back)
         if outcome.images:

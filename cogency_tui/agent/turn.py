@@ -13,10 +13,10 @@ counts, limits, reverts or forks turns counts it alike.
 import asyncio
 import re
 import time
-from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
 from functools import partial
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from cogency_tui.agent.call_graph import TurnActions
@@ -53,20 +53,25 @@ from cogency_tui.protocol.events import (
 )
 from cogency_tui.protocol.transcript import INTERRUPTED
 from cogency_tui.redaction import Redactor
+from cogency_tui.safe_text import one_line
 from cogency_tui.store.requests import Requests
 from cogency_tui.store.store import Store
 
 _T = TypeVar("_T")
 
 FAILED_BATCHES = 3
-"""Consecutive cycles in which all calls failed in the same way, after which the turn ends."""
+"""Consecutive cycles in which all calls failed for the same reasons, after which the turn ends."""
 
 MOST_FAILURES = 6
 """Consecutive cycles in which all calls failed in any way: a model that fixes one slip and makes another is
 not in a loop yet.
 """
 
-_DETAIL = re.compile(r"`[^`]*`|\"[^\"]*\"|\d+")
+_DETAIL = re.compile(r"`[^`]*`|\"[^\"]*\"|\([^()]*\)|\d+")
+"""What differs between malformed answers of a kind."""
+
+_FIGURES = re.compile(r"\d+")
+"""What differs between failures of a call for the same reason."""
 
 BREAKS = 3
 """Consecutive answers that break off, after which the turn ends."""
@@ -79,6 +84,8 @@ _MALFORMED = "Not run because of another error in this answer."
 _ONE_MORE = "The turn ends if {}. Change the approach, or answer the user: what is done, and what fails."
 _ALL_FAIL = "the calls of the next answer all fail"
 _NO_CALL = "the next answer again neither calls a tool nor answers the user"
+_WAITED = "Your answer waited for this. What still runs ends with your next answer without a call."
+_ANY_EVENT = 2**62
 _BROKEN_OFF = "Not run: the turn failed before its block was complete."
 _MORE_OUTPUT = "Ask for the work in smaller parts, or raise the output token limit of the server."
 _GO_ON = (
@@ -93,7 +100,8 @@ if TYPE_CHECKING:
 class Turn:
     """Runs once. `run` returns when all is over; `interrupt` hastens that.
 
-    `message_waits` is asked between two requests; if it returns True the turn ends there.
+    `message_waits` is asked between two requests; if it returns True the turn ends there. `works_until`: a
+    command of the user's runs after it.
     """
 
     def __init__(
@@ -104,12 +112,14 @@ class Turn:
         clock: Callable[[], float] = time.time,
         *,
         message_waits: Callable[[], bool] = lambda: False,
+        works_until: bool = False,
     ) -> None:
         self._conversation = conversation
         self._store = store
         self._recorder = recorder
         self._clock = clock
         self._message_waits = message_waits
+        self._works_until = works_until
         self._steered_at, conversation.steered_at = conversation.steered_at, ""
         """Where the turn before this one ended for the message of this one."""
         self._history = self._follow_dialect()
@@ -126,12 +136,18 @@ class Turn:
         """The number of the cycle's request."""
         self._cache_request: CacheRequest | None = None
         """The cycle's request as the cache sees it."""
-        self._failures = Counter[str]()
-        """Consecutive cycles in which all calls failed, by the kind of failure."""
+        self._failures: list[str] = []
+        """The kinds of failure of the last cycles, as long as all calls failed."""
         self._breaks = 0
         self._compactable = True
         self._compacting: asyncio.Task[CompactionFigures] | None = None
         self._affording: asyncio.Task[Any] | None = None
+        self._has_called = False
+        """True if the model has made a call in this turn."""
+        self._may_wait = False
+        """True if it has made one since the last answer that waited for news."""
+        self._has_waited = False
+        """True if that answer waited, and the model does not know yet."""
         self._continuations = 0
         """Times that hooks have continued the turn after an answer."""
         self._sources = conversation.begin_turn(self, continues=bool(self._steered_at))
@@ -223,11 +239,27 @@ class Turn:
             message["review"] = note
         if until is not None:
             message["until"] = until
+        if before := await self._state_of_turn_before(goes_on=self._works_until):
+            message["note"] = before
         if images:
             message["images"] = [*images]
         if context is not None and context.text:
             message["hooks_context"], message["hooks_added"] = context.text, context.added
         await self._recorder.emit(message)
+
+    async def _state_of_turn_before(self, *, goes_on: bool) -> str:
+        """What the model does not know of the turn before: that the user's command no longer runs, unless it
+        `goes_on`, and that its answer was cut off."""
+        id, notes = self._conversation.id, list[str]()
+        if self._steered_at:
+            return ""
+        if await self._store.ends_cut_off(id):
+            notes.append("[engine] The program ended while you wrote your last answer: it is incomplete.")
+        if not goes_on and (command := await self._store.unfinished_until(id)):
+            notes.append(
+                f"[engine] `{one_line(command)}` has not succeeded, and no longer runs after your turns."
+            )
+        return "\n".join(notes)
 
     async def _continue(self, context: "HookContext | None" = None) -> None:
         """Send a model whose own words are the last ones a result: a request ends with what it is sent."""
@@ -269,7 +301,14 @@ class Turn:
                     return
                 await self._continue()
                 continue
-            if await self._hooks_continue(cycle, is_last=number == most):
+            self._has_called = self._has_called or cycle.called
+            self._may_wait = self._may_wait or cycle.called
+            waits = number < most and await self._awaits_background(cycle)
+            if await self._hooks_continue(
+                cycle, is_last=number == most, answered=cycle.answered and not waits
+            ):
+                continue
+            if waits:
                 continue
             if cycle.answered:
                 if cycle.cut_off:
@@ -286,7 +325,36 @@ class Turn:
             "Send another message to continue, or raise Maximum steps per turn (max_iterations).",
         )
 
-    async def _hooks_continue(self, cycle: Cycle, *, is_last: bool) -> bool:
+    async def _awaits_background(self, cycle: Cycle) -> bool:
+        """Wait for news of the commands that the model watches and that would end with its answer; return
+        whether there were any: the model then answers again. An answer to news without a call is the last.
+
+        Raises:
+            Interrupted: the turn was stopped meanwhile.
+        """
+        background = self._conversation.background
+        if not (cycle.answered and background.ends_with_answer and self._may_wait):
+            return False
+        if not (awaited := background.awaited()):
+            return False
+        self._may_wait = False
+        await self._note(f"Waiting for the end or the next match of {', '.join(awaited)}.")
+        await self._unless_interrupted(background.news())
+        self._has_waited = True
+        return True
+
+    async def _is_open(self) -> bool:
+        """Whether the work is evidently not done: the turn has made calls, commands run, or a step of the
+        plan is active. In the mode for plans, what an answer announces comes later."""
+        conversation = self._conversation
+        if conversation.gate.mode == "plan":
+            return False
+        if self._has_called or conversation.background.running():
+            return True
+        plan = await self._store.plan(conversation.id, _ANY_EVENT)
+        return any(step["state"] == "active" for step in plan)
+
+    async def _hooks_continue(self, cycle: Cycle, *, is_last: bool, answered: bool) -> bool:
         """Run the hooks after a message of the model, and after the turn if that is answered; return whether
         they have something for the model, which then continues.
 
@@ -299,12 +367,12 @@ class Turn:
         text, reasons = cycle.text, list[str]()
         if text:
             reasons += await self._unless_interrupted(hooks.after_message(text, self._note))
-        if cycle.answered and not reasons:
+        if answered and not reasons:
             count = self._continuations
             reasons += await self._unless_interrupted(hooks.after_turn("done", text, count, self._note))
         if not reasons or is_last:
             return False
-        self._continuations += cycle.answered
+        self._continuations += answered
         report = brief_result(new_id(), _TURN, "\n".join(reasons), self._clock(), "done")
         await self._recorder.emit(report)
         return True
@@ -334,7 +402,8 @@ class Turn:
         line, text = background.take_news()
         if text:
             event = brief_result(new_id(), BACKGROUND_NEWS, line, self._clock(), "done")
-            event["payload"]["content"] = text
+            event["payload"]["content"] = f"{text}\n\n{_WAITED}" if self._has_waited else text
+            self._has_waited = False
             event["payload"]["background"] = {**lost, **background.known()}
             await self._recorder.emit(event)
 
@@ -353,16 +422,18 @@ class Turn:
         if not cycle.failed:
             self._failures.clear()
             return False
-        kind = _kind_of_failure(cycle)
-        self._failures[kind] += 1
-        return self._failures[kind] >= FAILED_BATCHES or self._failures.total() >= MOST_FAILURES
+        self._failures.append(_kind_of_failure(cycle))
+        return self._repeated() >= FAILED_BATCHES or len(self._failures) >= MOST_FAILURES
+
+    def _repeated(self) -> int:
+        """The number of the last cycles that failed in the way of the very last one."""
+        return sum(1 for _ in takewhile(lambda kind: kind == self._failures[-1], reversed(self._failures)))
 
     async def _warn_of_giving_up(self, cycle: Cycle) -> None:
         """Report to the model that one more cycle like this one ends the turn, if it does."""
-        any_way = self._failures.total() == MOST_FAILURES - 1
-        if any_way or self._failures[_kind_of_failure(cycle)] == FAILED_BATCHES - 1:
-            in_this_way = f"{_ALL_FAIL} in this way" if cycle.slip else _ALL_FAIL
-            repeated = _NO_CALL if cycle.without_call else in_this_way
+        any_way = len(self._failures) == MOST_FAILURES - 1
+        if any_way or self._repeated() == FAILED_BATCHES - 1:
+            repeated = _NO_CALL if cycle.without_call else f"{_ALL_FAIL} in this way"
             warning = _ONE_MORE.format(_ALL_FAIL if any_way else repeated)
             if cycle.fault and not any_way:
                 warning = f"The turn ends if the next answer is {cycle.fault}, too."
@@ -370,8 +441,8 @@ class Turn:
 
     def _give_up(self, cycle: Cycle) -> tuple[str, str]:
         """The error that ends the turn after repeated failures, and its hint."""
-        count = self._failures.total()
-        if cycle.fault and len(self._failures) == 1:
+        count = len(self._failures)
+        if cycle.fault and len(set(self._failures)) == 1:
             hint = _MORE_OUTPUT if cycle.cut_off else "Try again, or choose another model."
             return f"Turn stopped: {count} answers in a row were {cycle.fault}.", hint
         what = "no call could be run" if cycle.malformed else "every call failed"
@@ -404,6 +475,7 @@ class Turn:
             self._recorder,
             self._clock,
             runs_calls=not last,
+            is_open=self._is_open,
         )
         self._request = await self._requests.add(
             conversation.id, prepared.since, prepared.through, prepared.frame, note
@@ -562,5 +634,7 @@ class Turn:
 
 
 def _kind_of_failure(cycle: Cycle) -> str:
-    """Return the problem of a cycle whose calls all failed, without its details."""
-    return cycle.fault or _DETAIL.sub("", cycle.slip)
+    """Return what went wrong in a cycle whose calls all failed, without the details."""
+    if cycle.fault or cycle.slip:
+        return cycle.fault or _DETAIL.sub("", cycle.slip)
+    return _FIGURES.sub("", "\n".join(sorted(cycle.failures)))

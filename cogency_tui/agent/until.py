@@ -10,21 +10,25 @@ import asyncio
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Generator, Sequence
+from contextlib import contextmanager, suppress
+from shlex import quote
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from cogency_tui.agent.budget import Ceiling, is_priced
-from cogency_tui.errors import CogencyError, UsageError
+from cogency_tui.errors import CogencyError, ToolError, UsageError
 from cogency_tui.protocol.events import ErrorEvent, RanCommand, UntilTurn, notice_event
 from cogency_tui.protocol.transcript import NO_OUTPUT
 from cogency_tui.safe_text import one_line, reveal, without_escapes
 from cogency_tui.store.edits import Edits
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from cogency_tui.agent.conversation import Conversation
     from cogency_tui.providers.base import Provider
     from cogency_tui.store.store import Store
+    from cogency_tui.tools.base import Outcome
 
 TURNS = 20
 """The most turns, unless the user says otherwise."""
@@ -35,11 +39,18 @@ PATIENCE = 1800
 REPEATS = 3
 """Failures with the same output, and no change of a file between them, after which the turns end."""
 
+_PROBE_SECONDS = 10
+
+_SHELL = '"$(command -v bash || command -v sh)"'
+
 _CONTEXT = 3
 """The unchanged lines that are shown before and after others, and at the end."""
 
 _NAMED = 60
 """The characters of the command in messages."""
+
+_LAST_LINE = 200
+"""The characters of the last line of its output in the report."""
 
 _VOLATILE = re.compile(r"0x[0-9a-fA-F]+|\d+(?:\.\d+)?\s?(?:ms|µs|s|sec|secs|seconds?|min|minutes?)\b")
 
@@ -112,6 +123,8 @@ class Until:
         """True if the user has ended it."""
         self._is_late = False
         self._reported = False
+        self._is_checked = False
+        """True once it is known whether the shell can run the command."""
 
     @property
     def is_over(self) -> bool:
@@ -121,8 +134,7 @@ class Until:
     @property
     def name(self) -> str:
         """The command on one line, shortened."""
-        line = one_line(self.command.strip())
-        return line if len(line) <= _NAMED else f"{line[: _NAMED - 1]}…"
+        return _cut(one_line(self.command.strip()), _NAMED)
 
     @property
     def message(self) -> str:
@@ -137,6 +149,10 @@ class Until:
 
     def begin_turn(self, query: str | None) -> UntilTurn | None:
         """The next turn's place, if a turn is due; None for one within that of a message before."""
+        is_automatic = query == self.message
+        if query is not None and not is_automatic:
+            # What the user has written is progress.
+            self._failure, self._repeats = None, 0
         if self.due != "turn":
             return None
         self.turn += 1
@@ -147,7 +163,7 @@ class Until:
             until = f"Until `{self.name}` succeeds"
         text = f"[engine] {until}: turn {self.turn} of {self.limits.turns}{self._budget}."
         place = UntilTurn(command=self.command, turn=self.turn, turns=self.limits.turns, text=text)
-        if query == self.message:
+        if is_automatic:
             place["automatic"] = True
         return place
 
@@ -166,6 +182,26 @@ class Until:
         """
         if self._first_edit is None:
             self._first_edit = self._last_edit = await Edits(store.database).last()
+
+    async def require_runnable(
+        self, run: "Callable[[str, Path, int], Awaitable[Outcome]]", directory: "Path"
+    ) -> None:
+        """Require, before the first turn, that the shell can run the command. A path may name what that turn
+        is to write.
+
+        Raises:
+            UsageError: it cannot: a syntax error, or no such program.
+        """
+        if self._is_checked or self.due != "turn":
+            return
+        self._is_checked = True
+        problem = ""
+        with suppress(ToolError):
+            problem = await _find_problem(run, directory, self.command)
+        if problem:
+            # The error says all.
+            self._reported = True
+            raise UsageError(f"The shell cannot run `{self.name}`: {problem}.", "Correct the command.")
 
     def note_provider(self, provider: "Provider") -> None:
         """Note which model works."""
@@ -212,12 +248,13 @@ class Until:
             StoreError: the figures cannot be read.
         """
         self._last = ran
+        checked, self._is_checked = self._is_checked, True
         await self._measure(store, id)
         if ran["state"] == "interrupted":
             self._stop()
         elif ran["state"] == "done":
             self._end(held=True)
-        elif self.held is None and not self.turn and _is_unrunnable(ran):
+        elif self.held is None and not checked and _is_unrunnable(ran):
             self._end("the command cannot be run")
         elif self.held is None:
             self._judge(output)
@@ -286,14 +323,17 @@ class Until:
             return f"`{self.name}` has not succeeded."
         shown = (line.strip() for line in reversed(without_escapes(ran["output"]).split("\n")))
         last = next((line for line in shown if line != NO_OUTPUT and line and line[0] != "["), "")
-        return f"`{self.name}` failed ({ran['outcome']}){f': {one_line(last)[:200]}' if last else '.'}"
+        end = f": {_cut(one_line(last), _LAST_LINE)}" if last else "."
+        return f"`{self.name}` failed ({ran['outcome']}){end}"
 
     def take_report(self) -> ErrorEvent | None:
         """The report as a notice, once, when all is over."""
         if self.held is None or self._reported:
             return None
         self._reported = True
-        return notice_event(self.report, self._clock())
+        report = notice_event(self.report, self._clock())
+        report["payload"]["report"] = True
+        return report
 
     def _judge(self, output: str) -> None:
         """Decide after a failure of the command whether another turn follows."""
@@ -393,6 +433,10 @@ def _steady(line: str) -> str:
     return _VOLATILE.sub("#", without_escapes(line).rstrip())
 
 
+def _cut(line: str, most: int) -> str:
+    return line if len(line) <= most else f"{line[: most - 1]}…"
+
+
 def _dollars(amount: float) -> str:
     return f"${amount:.2f}" if amount >= 0.005 or not amount else f"${amount:.2g}"
 
@@ -406,6 +450,31 @@ def _is_unrunnable(ran: RanCommand) -> bool:
     if _NOT_RUN.match(ran["outcome"]):
         return True
     return ran["outcome"] == "exit 2" and _BAD_SYNTAX.search(ran["output"]) is not None
+
+
+async def _find_problem(
+    run: "Callable[[str, Path, int], Awaitable[Outcome]]", directory: "Path", command: str
+) -> str:
+    """Why the shell cannot run a command, as far as that is known without running it; empty if nothing is."""
+    from cogency_tui.tools.shell.scanner import scan
+
+    parsed = await run(f"exec {_SHELL} -n -c {quote(command)}", directory, _PROBE_SECONDS)
+    if parsed.failed and parsed.outcome in ("exit 1", "exit 2"):
+        lines = [line for line in str(parsed.content).split("\n")[1:] if line.strip()]
+        return one_line(lines[0])[:_LAST_LINE].rstrip(".") if lines else "syntax error"
+    if "(" in command:
+        # It may define functions.
+        return ""
+    for simple in scan(command):
+        first = simple.words[0] if simple.words else None
+        if first is not None and first.known and first.text not in ("cd", ""):
+            if "/" in first.text:
+                return ""
+            found = await run(f"command -v -- {quote(first.text)}", directory, _PROBE_SECONDS)
+            return f"{first.text}: command not found" if found.failed else ""
+        if first is not None and not first.known:
+            return ""
+    return ""
 
 
 def _count(number: int, noun: str) -> str:

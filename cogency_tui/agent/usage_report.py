@@ -17,11 +17,13 @@ from datetime import date, datetime, timedelta
 from functools import cache
 from math import sqrt
 from operator import attrgetter
+from pathlib import Path
 from typing import Literal, TypeAlias, cast, get_args
 
 from cogency_tui.agent.edits.file_history import BY_USER, GUARD
 from cogency_tui.errors import UsageError
 from cogency_tui.store import usage_records as records
+from cogency_tui.store.project_scope import main_projects
 from cogency_tui.store.usage_records import ConversationRecord, EditRecord, Sent
 
 Dimension: TypeAlias = Literal["model", "tool", "file", "project", "week"]
@@ -250,10 +252,13 @@ class Span:
 Labels: TypeAlias = tuple[str, ...]
 
 
-def report_usage(connection: sqlite3.Connection, by: Sequence[Dimension], span: Span) -> UsageReport:
-    """Sum up a period. Blocks while its events are read: for a thread with a connection of its own."""
+def report_usage(
+    connection: sqlite3.Connection, by: Sequence[Dimension], span: Span, data: Path, here: str = ""
+) -> UsageReport:
+    """Sum up a period, worktrees with their main projects, given the data directory and the project `here`.
+    Blocks while its events are read: for a thread with a connection of its own."""
     with records.text_as_bytes(connection):
-        summed = _Summing(connection, tuple(by), span)
+        summed = _Summing(connection, tuple(by), span, data, here)
         summed.take_requests()
         summed.take_events()
         summed.take_edits()
@@ -267,13 +272,23 @@ _Key: TypeAlias = tuple[str, str, str, str, str, bool]
 class _Summing:
     """Sums records into groups: those of the period, and of the one before."""
 
-    def __init__(self, connection: sqlite3.Connection, by: tuple[Dimension, ...], span: Span) -> None:
+    def __init__(
+        self, connection: sqlite3.Connection, by: tuple[Dimension, ...], span: Span, data: Path, here: str
+    ) -> None:
         self._connection = connection
         self._by = by
         self._span = span
         self._since = span.since or 0.0
         every = records.conversations(connection)
-        self._known = {id: each for id, each in every.items() if span.project in (None, each.project)}
+        asked = span.project
+        named = {here, asked or here} - {""}
+        mains = main_projects(data, [*named, *(each.project for each in every.values())])
+        wanted = None if asked is None else mains[asked]
+        self._known = {
+            id: each if mains[each.project] == each.project else each._replace(project=mains[each.project])
+            for id, each in every.items()
+            if wanted in (None, mains[each.project])
+        }
         self._models = _Models(connection, self._known)
         self._edits = [
             each

@@ -6,7 +6,7 @@ conversations include its own, the rules of permissions are those of the project
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -93,6 +93,18 @@ class Merged:
     committed: bool
 
 
+class ConflictMarkersError(UsageError):
+    """Commits of a worktree have conflict markers in these `files`: they are merged once the user agrees."""
+
+    def __init__(self, name: str, files: Sequence[str]) -> None:
+        self.files = files
+        have = "has" if len(files) == 1 else "have"
+        super().__init__(
+            f"Nothing was merged: {named(files)} in the commits of worktree {name} {have} conflict markers.",
+            "Have the agent resolve them first.",
+        )
+
+
 class Worktrees:
     """The worktrees of the project of `agent`, which may work in one of them itself."""
 
@@ -171,10 +183,12 @@ class Worktrees:
         """
         return await in_thread(self._main.unmerged, WorkingTree(root), _branch(root))
 
-    async def merge(self, root: Path, title: str) -> Merged:
-        """Commit what is uncommitted in a worktree under `title`, and merge its branch into the project.
+    async def merge(self, root: Path, title: str, accepted: Collection[str] = ()) -> Merged:
+        """Commit what is uncommitted in a worktree under `title`, and merge its branch into the project, with
+        conflict markers in the `accepted` files.
 
         Raises:
+            ConflictMarkersError: other files have them in a commit. Nothing was merged.
             UsageError: there is nothing to merge, lines or uncommitted files conflict, or a conversation
                 works in it. Nothing was merged.
             WorkspaceError: git cannot.
@@ -185,9 +199,9 @@ class Worktrees:
             )
         journal = self._agent.journal
         async with journal.lock, await journal.alone():
-            return await completed(in_thread(self._merge, root, title))
+            return await completed(in_thread(self._merge, root, title, accepted))
 
-    def _merge(self, root: Path, title: str) -> Merged:
+    def _merge(self, root: Path, title: str, accepted: Collection[str]) -> Merged:
         main, tree, branch = self._main, WorkingTree(root), _branch(root)
         if problem := tree.problem:
             raise UsageError(problem, "Merge the branch yourself.")
@@ -217,6 +231,8 @@ class Worktrees:
                 f"{main.directory.name}.",
                 f"Commit or stash {'it' if is_one else 'them'} first.",
             )
+        if (marked := main.marked_by(commit, set(files))) and not set(marked) <= set(accepted):
+            raise ConflictMarkersError(root.name, marked)
         if is_dirty:
             tree.commit(message)
         try:

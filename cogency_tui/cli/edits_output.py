@@ -16,7 +16,7 @@ from cogency_tui.agent.review.survival import EditFate
 from cogency_tui.errors import StoreError, WorkspaceError
 from cogency_tui.safe_text import reveal
 from cogency_tui.store.blobs import Blobs
-from cogency_tui.store.edit_records import Edit, FileChange, Mark, Undone, Version
+from cogency_tui.store.edit_records import USER, Edit, FileChange, Mark, Undone, Version
 from cogency_tui.workspace import diff
 from cogency_tui.workspace.protected_names import shown
 from cogency_tui.workspace.text_files import decode
@@ -62,8 +62,9 @@ def edit_line(edit: Edit, state: str, counts: Counts) -> str:
     interrupted = "  (interrupted)" if edit.interrupted else ""
     merged = "  (came with commits)" if edit.is_merged else ""
     shared = ""
-    if edit.shared_with:
-        shared = f"  (shared by {named_conversations({edit.origin.conversation, *edit.shared_with})})"
+    if others := {*edit.shared_with} - {USER}:
+        shared = f"  (shared by {named_conversations({edit.origin.conversation, *others})})"
+    shared += "  (possibly yours)" if edit.is_possibly_users else ""
     shown_state = _STATES.get(state, state)
     return (
         f"{edit.id:>5}  turn {edit.origin.turn:<3}  {when}  {edit.tool:<7}  {edit.kind:<8}  "

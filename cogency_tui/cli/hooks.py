@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from cogency_tui.agent.hooks.listing import ListedHook, list_hooks
+from cogency_tui.agent.hooks.listing import ListedHook, describe_untrusted, list_hooks
 from cogency_tui.agent.project.settings import project_settings_of
 from cogency_tui.cli.standard_streams import print_json, print_text, talk, unread
 from cogency_tui.safe_text import one_line
@@ -31,8 +31,8 @@ def show_hooks(project: Path, *, as_json: bool) -> int:
             print_text(f"{'':<13}  {one_line(listed.place)}")
     if not found and not as_json:
         talk("No hooks. Add one under [hooks.NAME] in the configuration; the README has an example.")
-    elif warning := settings.ignored():
-        talk(f"{warning} Review and trust it with `cogency-tui trust`.")
+    elif untrusted := describe_untrusted(found):
+        talk(f"{untrusted} Review with `cogency-tui trust`.")
     return 0
 
 
@@ -43,6 +43,7 @@ def _value(listed: ListedHook) -> dict[str, object]:
         "state": listed.status.value,
         "source": "project" if hook is None or hook.owner == "project" else "user",
         "place": listed.place,
+        "hooks": list(listed.hooks),
         "problem": listed.problem,
         "on": list(hook.events) if hook else [],
         "claude_event": hook.claude_event if hook else "",

@@ -87,6 +87,7 @@ def _value(line: Blamed, blame: Blame) -> Mapping[str, Any]:
         "call": edit.call,
         "tool": edit.tool,
         "timestamp": edit.timestamp,
+        "possibly_users": edit.is_possibly_users,
     }
 
 
@@ -97,7 +98,7 @@ def _line(line: Blamed, blame: Blame) -> str:
     else:
         prompt = title_of(blame.prompts.get((edit.origin.conversation, edit.origin.turn), ""))
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime(edit.timestamp))
-        what = f"edit {edit.id}  turn {edit.origin.turn}  {edit.tool}"
+        what = f"edit {edit.id}  turn {edit.origin.turn}  {edit.tool}{'?' * edit.is_possibly_users}"
         origin = f"{when}  {what:<26}  {reveal(prompt)[:_PROMPT]}"
     return f"{line.line:>6}  {origin:<{_PROMPT + 46}}  {reveal(line.text)}"
 

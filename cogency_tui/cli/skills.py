@@ -61,6 +61,6 @@ def list_skills(project: Path, *, as_json: bool) -> int:
 
 def _cut(line: str, width: int) -> str:
     """Cut a line to the terminal's width, if there is one."""
-    from cogency_tui.tui.kit.lines import fit
+    from cogency_tui.tui.kit.cell_text import fit
 
     return fit(line, width) if width else line

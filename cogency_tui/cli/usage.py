@@ -14,7 +14,7 @@ from cogency_tui.cli.standard_streams import print_json, print_text, talk
 from cogency_tui.errors import UsageError
 from cogency_tui.safe_text import one_line
 from cogency_tui.store.search.query import MOMENTS, moment_of
-from cogency_tui.tui.kit.lines import cells, fit, fit_path
+from cogency_tui.tui.kit.cell_text import cells, fit, fit_path
 from cogency_tui.tui.usage.columns import (
     SPENT,
     SUCCESS,
@@ -26,6 +26,8 @@ from cogency_tui.tui.usage.columns import (
 )
 
 ALL_TIME = "all"
+PERIOD = "30d"
+"""The beginning of the period, unless the user says otherwise."""
 
 _LABEL, _PART = 36, 12
 """Cells of a row's label on a terminal, and those that each of its parts has at least."""
@@ -75,9 +77,16 @@ async def print_usage(
     if not report.rows:
         talk(f"No usage {_period(report)}{'' if project is None else '. --all includes every project'}.")
         return 0
-    for line in _lines(report):
+    for line in [*_table_lines(report), "", *_chart_lines(report), *_comparison_lines(report)]:
         print_text(line)
     return 0
+
+
+def describe_usage(report: UsageReport) -> list[str]:
+    """The report in lines that can be read aloud: without the chart."""
+    if not report.rows:
+        return [f"No usage {_period(report)}."]
+    return [*_table_lines(report), *_comparison_lines(report)]
 
 
 def report_as_json(report: UsageReport) -> dict[str, Any]:
@@ -162,22 +171,29 @@ def _minute(moment: float) -> str:
     return time.strftime("%Y-%m-%d %H:%M", time.localtime(moment))
 
 
-def _lines(report: UsageReport) -> list[str]:
-    """The tables, the chart and the comparisons."""
+def _table_lines(report: UsageReport) -> list[str]:
+    """The project and the period, and the tables."""
     where = "all projects" if report.project is None else one_line(report.project)
     lines = [f"Usage in {where} {_period(report)}", ""]
     names = ", ".join(report.by)
     if report.has_requests:
         lines += [f"Spent by {names}", *_table(report, columns_of(report, SPENT)), ""]
-        lines += [f"Success by {names}", *_table(report, columns_of(report, SUCCESS)), ""]
+        lines += [f"Success by {names}", *_table(report, columns_of(report, SUCCESS))]
     else:
-        lines += _table(report, columns_of(report, (*SPENT, *SUCCESS))) + [""]
-    amount = amount_of(report)
-    lines += [f"{amount.heading.capitalize()} by {names}", *_chart(report, amount)]
-    if report.since is not None:
-        before = "the week before" if "week" in report.by else "the period before"
-        lines += ["", f"Compared with {before}", *_comparisons(report)]
+        lines += _table(report, columns_of(report, (*SPENT, *SUCCESS)))
     return lines
+
+
+def _chart_lines(report: UsageReport) -> list[str]:
+    amount = amount_of(report)
+    return [f"{amount.heading.capitalize()} by {', '.join(report.by)}", *_chart(report, amount)]
+
+
+def _comparison_lines(report: UsageReport) -> list[str]:
+    if report.since is None:
+        return []
+    before = "the week before" if "week" in report.by else "the period before"
+    return ["", f"Compared with {before}", *_comparisons(report)]
 
 
 def _table(report: UsageReport, columns: Sequence[Column]) -> list[str]:

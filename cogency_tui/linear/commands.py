@@ -180,6 +180,21 @@ async def _profile(session: "LinearSession", argument: str) -> None:
     await run_profile(profile, argument if argument not in ("", "on") else "show")
 
 
+async def _usage(session: "LinearSession", argument: str) -> None:
+    # Loads more than a conversation needs.
+    from time import time
+
+    from cogency_tui.agent.usage_report import parse_dimensions
+    from cogency_tui.cli.usage import PERIOD, describe_usage, span_of
+
+    dimensions = parse_dimensions(argument or "model")
+    report = await session.agent.recall.usage(
+        dimensions, span_of(PERIOD, None, session.agent.project, time())
+    )
+    for line in describe_usage(report):
+        print_text(line)
+
+
 async def _until(session: "LinearSession", argument: str) -> None:
     running = session.until
     if argument == "off":
@@ -233,6 +248,7 @@ COMMANDS = (
         "show or clear what the agent remembers about you, or turn learning on or off",
         _profile,
     ),
+    LinearCommand("usage", "[DIMENSION,…]", "show the usage of this project in the last 30 days", _usage),
     LinearCommand("undo", "", "revert the changes of the last turn", _undo),
     LinearCommand("redo", "", "redo the last revert", _redo),
     LinearCommand("until", "CMD or off", "work until a shell command succeeds, or stop that", _until),

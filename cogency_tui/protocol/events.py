@@ -76,7 +76,8 @@ class HookAddition(TypedDict):
 
 
 class UserEvent(TypedDict):
-    """The user's message; the model is sent `content`, then the texts of the `review` and of `until`.
+    """The user's message; the model is sent `content`, then the texts of the `review` and of `until`, and
+    last the `note`, which says what has become of the turn before.
 
     With `ran` it is a command that the user ran: the model is sent a report of it, which `transcript`
     renders, and `content` is only the command after `! `. It is no turn: the model answers it with the next
@@ -98,6 +99,7 @@ class UserEvent(TypedDict):
     steered: NotRequired[bool]
     review: NotRequired[ReviewNote]
     until: NotRequired[UntilTurn]
+    note: NotRequired[str]
     environment: NotRequired[str]
     conversation: NotRequired[str]
     sources: NotRequired[list[str]]
@@ -198,15 +200,15 @@ class HookRun(TypedDict):
     added: NotRequired[str]
 
 
-Author: TypeAlias = Literal["conversation", "subagent", "user", "command", "program"]
+Author: TypeAlias = Literal["conversation", "subagent", "user", "command", "background", "program"]
 
 
 class ChangedBy(TypedDict):
     """A change of the file `path` by another than the conversation that has read it, at `at` (Unix seconds).
 
     `title` is that of the other conversation, or of the sub-agent; that of a change by the user is empty
-    where they made it in this conversation. A `command` may have made it, and still runs; a `program` is the
-    user's editor, or any other outside of this one.
+    where they made it in this conversation. A `command` may have made it, and still runs; `background` is the
+    user or a command in the background; a `program` is the user's editor, or any other outside of this one.
     """
 
     path: str
@@ -215,7 +217,7 @@ class ChangedBy(TypedDict):
     at: float
 
 
-PlanState: TypeAlias = Literal["pending", "active", "done"]
+PlanState: TypeAlias = Literal["pending", "active", "done", "cancelled"]
 
 
 class PlannedStep(TypedDict):
@@ -226,10 +228,12 @@ class PlannedStep(TypedDict):
 
 
 class AnsweredQuestion(TypedDict):
-    """A question of the model with the user's answers: labels of its choices, or their own words."""
+    """A question of the model with the user's answers: labels of its choices, or their own words; none if
+    they skipped it, for a `reason` if they gave one."""
 
     question: str
     answers: list[str]
+    reason: NotRequired[str]
 
 
 class Diagnostic(TypedDict):
@@ -286,8 +290,9 @@ class ResultPayload(TypedDict):
     it was complete.
 
     `refused` is the reason why permissions did not allow the call; if the user declined it, `words` are what
-    they wrote to that; if it was the permission mode, `mode` is its name. A result in place of a call that
-    could not be parsed has that call's text as `raw`, and the model's id of it as `action`. `put_back` are
+    they wrote to that, and `skipped` states that they skipped its questions; if it was the permission mode,
+    `mode` is its name. A result in place of a call that could not be parsed has that call's text as `raw`,
+    and the model's id of it as `action`. `put_back` are
     the protected files whose changes were reverted, of a call that otherwise succeeded. `sources` name the
     origin of its content, where that is neither the user nor the project; `possible_sources` name sources
     that nothing prevented the call from reading. Events of older versions have neither.
@@ -305,6 +310,7 @@ class ResultPayload(TypedDict):
     error: bool
     state: CallState
     brief: NotRequired[str]
+    skipped: NotRequired[bool]
     not_run: NotRequired[bool]
     orphaned: NotRequired[bool]
     refused: NotRequired[str]
@@ -328,6 +334,14 @@ class ResultPayload(TypedDict):
     background: NotRequired[dict[str, bool]]
 
 
+def answers_shown(answered: AnsweredQuestion) -> list[str]:
+    """The answers to a question, or that it was skipped."""
+    if answered["answers"]:
+        return answered["answers"]
+    reason = answered.get("reason")
+    return [f"skipped: {reason}" if reason else "skipped"]
+
+
 DECLINED = "You declined."
 
 
@@ -340,6 +354,8 @@ def outcome_shown(payload: ResultPayload) -> str:
     if payload["state"] != "declined":
         return payload.get("brief", payload["outcome"])
     words = payload.get("words")
+    if payload.get("skipped"):
+        return f"skipped: {words}" if words else "skipped"
     return f"You declined: {words}" if words else DECLINED
 
 
@@ -497,7 +513,7 @@ class ErrorPayload(TypedDict):
     In place of a call, `call` is the id that this call would have had, `action` the model's id of it, and
     `raw` the model's text. A `notice` is a decision, not a failure; with `retry` the request is repeated
     after that number of seconds, for the `attempt` of that number, of so many `attempts`; with `compaction` a
-    summary was made.
+    summary was made. A `report` ends work that the user began: the screen never shortens it.
 
     A stored one ended its turn; `failure` is the kind of that error. A `declined` one is a request that the
     user did not allow.
@@ -510,6 +526,7 @@ class ErrorPayload(TypedDict):
     action: NotRequired[str]
     raw: NotRequired[str]
     notice: NotRequired[bool]
+    report: NotRequired[bool]
     retry: NotRequired[float]
     attempt: NotRequired[int]
     attempts: NotRequired[int]

@@ -105,15 +105,28 @@ def native_slip(names: Sequence[str], dialect: Dialect) -> Slip:
 
 
 def announced_slip(
-    units: Sequence[ThinkEvent | RespondEvent], dialect: Dialect, tools: Collection[str] = ()
+    units: Sequence[ThinkEvent | RespondEvent],
+    dialect: Dialect,
+    tools: Collection[str] = (),
+    *,
+    is_open: bool = False,
+    awaits: bool = False,
 ) -> Slip | None:
     """Return the slip in an answer without a call that announces what is missing: it ends with a colon, with
-    the announcement of a step, or with such a step as code; `tools` as for `find_slip`."""
+    the announcement of a step, or with such a step as code; `tools` as for `find_slip`.
+
+    Where work `is_open`, anything that the model says it does next is a step. It `awaits` something if
+    commands run for whose end it could wait, rather than announce that it does."""
     answer = "\n\n".join(unit["content"] for unit in units if unit["type"] == "respond").strip()
     cure = f"Write the call {_FORMS[dialect]}. If you are done, finish the answer."
     if answer.endswith((":", "：")):
         return Slip("Your answer ends with a colon: it announces something, and nothing follows.", cure)
-    if _is_step_announced(answer):
+    if awaits and _is_wait_announced(answer):
+        return Slip(
+            "Your answer announces that you wait, but an answer without a call ends your turn.",
+            f'Call processes with action "wait" {_FORMS[dialect]}. If you are done, finish the answer.',
+        )
+    if _is_step_announced(answer, is_open=is_open):
         return Slip("Your answer announces a step, and nothing follows.", cure)
     if _is_code_announced(answer, frozenset(tools)):
         return Slip(
@@ -133,13 +146,19 @@ def _is_code_announced(answer: str, tools: frozenset[str]) -> bool:
     before = answer[: fence.opening].rstrip(" \t\r\n:：")
     call = _CODE_CALL.match(answer, fence.start, fence.stop)
     runs = _SHELL_INFO.fullmatch(fence.info) or (call and call["name"] in tools)
-    return bool(runs) and _is_step_announced(before) and not _PRESENTED.search(before.rpartition("\n")[2])
+    return (
+        bool(runs)
+        and _is_step_announced(before, is_open=False)
+        and not _PRESENTED.search(before.rpartition("\n")[2])
+    )
 
 
-def _is_step_announced(answer: str) -> bool:
+def _is_step_announced(answer: str, *, is_open: bool) -> bool:
     """Return whether an answer is short, and the last sentence of its last line announces a step."""
     before, _, line = answer.rpartition("\n")
     named = _NEXT_STEP if not before else _FIRST_STEP
+    if is_open and _is_open_step(before, line):
+        return True
     if len(line) > _LONGEST_ANNOUNCEMENT:
         return False
     if named.match(line) and not _ELSE.search(line):
@@ -147,6 +166,28 @@ def _is_step_announced(answer: str) -> bool:
     if _turns_to_user(before.rstrip()) or _LISTED.match(line):
         return False
     return _announces_step(line, planned=_PLAN.search(answer) is not None)
+
+
+def _is_open_step(before: str, line: str) -> bool:
+    """Return whether the last sentence of an answer announces anything that the model does next, where work
+    is open: not after a plan for the user."""
+    *others, last = _SENTENCE_END.split(_CODE_SPAN.sub("`code`", line))
+    if len(last) > _LONGEST_ANNOUNCEMENT or _ELSE.search(last) or _LISTED.match(line):
+        return False
+    if _turns_to_user(before.rstrip()) or _ASKED.search(line):
+        return False
+    planned = _PLAN.search(" ".join([before, *others])) is not None
+    return _is_step(last, any_verb=True) and (not planned or bool(_AT_ONCE.search(last)))
+
+
+def _is_wait_announced(answer: str) -> bool:
+    """Return whether the last sentence of an answer, or a clause of it, announces that the model waits for
+    something but the user."""
+    last = _SENTENCE_END.split(answer.rpartition("\n")[2])[-1]
+    if len(last) > _LONGEST_ANNOUNCEMENT or _ELSE.search(last):
+        return False
+    starts = [0, *(clause.end() for clause in _CLAUSE_START.finditer(last))]
+    return any(_WAIT.match(last, start) for start in starts)
 
 
 def _turns_to_user(before: str) -> bool:
@@ -166,11 +207,12 @@ def _announces_step(line: str, *, planned: bool) -> bool:
     return steps[-1] and steps == sorted(steps) and (not planned or bool(_AT_ONCE.search(sentences[-1])))
 
 
-def _is_step(sentence: str) -> bool:
+def _is_step(sentence: str, *, any_verb: bool = False) -> bool:
     if _LATER.search(sentence) or _CONDITION.match(sentence):
         return False
     starts = [0, *(clause.end() for clause in _CLAUSE_START.finditer(sentence))]
-    return any(_STEP.match(sentence, start) for start in starts)
+    forms = (_STEP, _STEP_AT_ONCE, *([_ANY_STEP] if any_verb else []))
+    return any(form.match(sentence, start) for start in starts for form in forms)
 
 
 # Syntaxes
@@ -437,10 +479,15 @@ _ACTING = (
     r"(?:re-?reading|reading|running|executing|checking|inspecting|examining|opening|searching|looking|listing"
     r"|viewing|fetching|loading|reviewing|verifying|testing|analy[sz]ing|exploring|scanning|tracing|investigating"
     r"|debugging|locating|finding|editing|fixing|applying|updating|adding|removing|deleting|replacing|renaming"
-    r"|moving|implementing|installing|building|compiling|creating|writing|changing|starting|launching|trying)\b"
+    r"|moving|implementing|installing|building|compiling|creating|writing|changing|starting|launching|trying"
+    r"|re-?running|re-?starting|stopping|killing|committing|generating|refactoring|asking)\b"
+)
+_LEAD = (
+    r"[*_>\s]*(?:(?:OK(?:ay)?|all\s?right|sure|great|good|perfect|understood|got\s+it|and|so|then|next|now|first)"
+    r"[,:!]?\s+){0,3}"
 )
 _STEP = re.compile(
-    r"[*_>\s]*(?:(?:OK(?:ay)?|all\s?right|sure|great|good|perfect|understood|got\s+it|and|so|then|next|now|first)[,:!]?\s+){0,3}"
+    rf"{_LEAD}"
     r"(?:(?:I['’]ll|I\s+will|I(?:['’]m|\s+am)\s+(?:now\s+)?going\s+to|let\s+me|let['’]s)\s+"
     rf"(?:(?:then|now|also|just|first|next|quickly|go\s+ahead\s+and|need\s+to)\s+){{0,2}}{_ACT}"
     rf"|I\s+(?:(?:now|first|also)\s+)?(?:need\s+to|have\s+to|must)\s+(?:(?:now|also|just|first)\s+)?{_ACT}"
@@ -450,6 +497,46 @@ _STEP = re.compile(
     re.IGNORECASE,
 )
 """The beginning of a sentence in which the model announces that it acts at once."""
+_REST = (
+    r"(?:not|never|be|gladly|happily|leave|keep|remember|stay|stick|hold|let|know|explain|describe|clarify"
+    r"|think|say|note|mention|repeat|admit|assume|treat|consider|respect|follow|avoid|mind|prefer|trust|default"
+    r"|show|present|quote|outline|summari[sz]e|elaborate|answer|reply|respond|help|assist|need|wait|await|report|tell|notify|inform|monitor|watch|suggest"
+    r"|recommend|propose|point|stand|bear|rely|ensure|skip|omit|defer|pass|pause|rest|guess|hope|add\s+that"
+    r"|update\s+you|(?:get|come)\s+back|check\s+(?:back|in)|look\s+forward|count\s+on|go\s+with|call\s+it"
+    r"|try\s+to|make\s+sure|use|write\s+in|continue\s+as|take\s+(?:it|that|this|note)|(?:stop|end|finish)\s+here"
+    r"|see\s+(?:you|what\s+you)|put\s+it)\b"
+)
+"""Verbs with which the model ends, in the first person, rather than announces a step."""
+_SOON = r"(?:(?:then|now|also|just|first|next|quickly|finally|go\s+ahead\s+and|need\s+to|have\s+to)\s+)"
+_STEP_AT_ONCE = re.compile(
+    rf"{_LEAD}(?:let\s+me\s+{_SOON}{{0,2}}(?!{_REST})[a-z]"
+    rf"|(?<=now\s)I(?:['’]ll|\s+will)\s+{_SOON}{{0,2}}(?!{_REST})[a-z]"
+    rf"|(?<=now,\s)I(?:['’]ll|\s+will)\s+{_SOON}{{0,2}}(?!{_REST})[a-z]"
+    rf"|I(?:['’]ll|\s+will|['’]m\s+going\s+to)\s+now\s+(?!{_REST})[a-z]"
+    rf"|I(?:['’]ll|\s+will)\s+(?!{_REST})[a-z][^!?]*\s(?:now|first)[.!]?[*_]*\s*\Z"
+    rf"|(?:it['’]s\s+)?time\s+to\s+(?!{_REST})[a-z](?![^.!?]*\byour?\b)"
+    rf"|(?<=now\s)I\s+{_ACT}|I\s+now\s+{_ACT})",
+    re.IGNORECASE,
+)
+"""The beginning of a sentence in which the model announces, with any verb, that it acts at once."""
+_ANY_STEP = re.compile(
+    rf"{_LEAD}(?:finally,?\s+)?(?:(?:I['’]ll|I\s+will|I(?:['’]m|\s+am)\s+(?:now\s+)?(?:going|about)\s+to|let['’]s)"
+    rf"\s+{_SOON}{{0,2}}(?!{_REST})[a-z]"
+    rf"|I\s+(?:(?:now|first|also|still)\s+)?(?:need\s+to|have\s+to|must)\s+{_SOON}?(?!{_REST}|know\b)[a-z]"
+    r"|(?<=now\s)(?:to|for)\s|on\s+to\s+the\b"
+    r"|I(?:['’]m|\s+am)\s+now\s+[a-z]+ing\b(?!\s+(?:forward|sure)))",
+    re.IGNORECASE,
+)
+"""The beginning of a sentence in which the model announces that it does anything."""
+_WAIT = re.compile(
+    rf"{_LEAD}(?:waiting\s+(?:for|until|till)\b|(?:I['’]ll|I\s+will|I(?:['’]m|\s+am)|let\s+me|I)\s+(?:going\s+to\s+)?{_SOON}{{0,2}}"
+    r"(?:wait(?:ing)?|await(?:ing)?|report(?:ing)?|monitor(?:ing)?|watch(?:ing)?|notify|tell\s+you|inform\s+you"
+    r"|(?:let|keep)\s+you\s+(?:know|posted|updated|informed)|update\s+you|(?:get|come|check|report)\s+back"
+    r"|follow\s+up|keep\s+(?:an\s+eye|watching|monitoring|waiting|checking)"
+    r"|(?:continue|proceed|go\s+on|look|check|see|know|summari[sz]e|share)\b[^.!?]*\b(?:once|when|as\s+soon\s+as|after)))\b",
+    re.IGNORECASE,
+)
+"""The beginning of a clause in which the model announces that it waits, or what it does after that."""
 _CODE_SPAN = re.compile(r"`(?!\w+`)[^`]+`")
 _CLAUSE_START = re.compile(r"(?:,|\s[–—-])\s+(?:(?:and|but|so)\s+){0,2}|—", re.IGNORECASE)
 _CONDITION = re.compile(

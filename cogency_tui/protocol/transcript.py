@@ -163,10 +163,10 @@ def render(events: Sequence[Event], writer: Writer, items: AnswerItems = NO_ITEM
 
 def user_message(event: UserEvent) -> str:
     """Return the user's message as the model receives it: the environment, the text, what hooks add, then the
-    notes on the review and on `/until`."""
+    notes on the review, on `/until` and on the turn before."""
     review, until = event.get("review"), event.get("until")
     parts = [event.get("environment") or None, user_text(event), event.get("hooks_context") or None]
-    parts += [review["text"] if review else None, until["text"] if until else None]
+    parts += [review["text"] if review else None, until["text"] if until else None, event.get("note")]
     return "\n\n".join(part for part in parts if part is not None)
 
 

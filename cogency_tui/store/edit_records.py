@@ -11,6 +11,10 @@ Kind = Literal["created", "changed", "deleted", "renamed", "mode", "snapshot"]
 State = Literal["new", "kept", "reverted", "edited", "conflict"]
 
 
+USER = "user"
+"""The user among the conversations that an edit is `shared_with`."""
+
+
 @dataclass(frozen=True, slots=True)
 class Version:
     """The state of a path: a file, a symbolic link (its target is its content), or nothing.
@@ -57,7 +61,7 @@ class FileChange:
     `path` is relative to the project's root with slashes, or absolute outside the project; `old_path` is
     the path before a renaming, else empty. `made` is the topmost directory that was created for the file,
     or empty. `shared_with` are other conversations whose commands ran at that time, and may have made the
-    change.
+    change, and `USER` for a change found while a command ran in the background, which may be the user's.
     """
 
     path: str
@@ -80,6 +84,11 @@ class FileChange:
         if self.after.kind == "absent":
             return "deleted"
         return "mode" if self.before.holds(self.after) else "changed"
+
+    @property
+    def is_possibly_users(self) -> bool:
+        """True if the user may have made it."""
+        return USER in self.shared_with
 
 
 @dataclass(frozen=True, slots=True)

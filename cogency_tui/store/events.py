@@ -200,6 +200,42 @@ def background(connection: sqlite3.Connection, conversation_id: str) -> dict[str
     return found
 
 
+def unfinished_until(connection: sqlite3.Connection, conversation_id: str) -> str:
+    """Return the command that the last turns of a conversation were to make succeed; empty if it did, or the
+    user has written something else since."""
+    done: set[str] = set()
+    rows = connection.execute(
+        "SELECT body FROM events WHERE conversation_id = ? AND type = 'user' ORDER BY seq DESC",
+        (to_column(conversation_id),),
+    )
+    with closing(rows):
+        for (body,) in rows:
+            if (event := _asked(body)) is None:
+                continue
+            if "until" in event:
+                command = event["until"]["command"]
+                return "" if command in done else command
+            if "ran" not in event and not event.get("steered"):
+                return ""
+            if "ran" in event and event["ran"]["state"] == "done":
+                done.add(event["ran"]["command"])
+    return ""
+
+
+def ends_cut_off(connection: sqlite3.Connection, conversation_id: str) -> bool:
+    """Return whether the last event of a conversation is an answer during which the program ended."""
+    row = connection.execute(
+        "SELECT type, body FROM events WHERE conversation_id = ? ORDER BY seq DESC LIMIT 1",
+        (to_column(conversation_id),),
+    ).fetchone()
+    if row is None or row[0] != "respond":
+        return False
+    with suppress(ValueError, RecursionError):
+        event = decode("respond", row[1])
+        return event["type"] == "respond" and event.get("orphaned", False)
+    return False
+
+
 def first_message(connection: sqlite3.Connection, conversation_id: str) -> str:
     """Return what the user has written first in a conversation; empty if that is unknown."""
     row = connection.execute(

@@ -21,7 +21,7 @@ from cogency_tui.protocol.events import Diagnostic, Event, Measure, PlannedStep
 from cogency_tui.store import events, streaming_units, usage
 from cogency_tui.store.column_text import from_column, to_column
 from cogency_tui.store.database import Database
-from cogency_tui.store.project_scope import of_project
+from cogency_tui.store.project_scope import main_project, of_project
 from cogency_tui.store.usage import Spent
 
 COLUMNS = (
@@ -243,6 +243,11 @@ class Store:
             terms.append(term)
         return terms, values
 
+    async def main_project(self, project: str) -> str:
+        """Return the main project of a worktree, as far as it is known; of any other directory, itself."""
+        data = self.database.path.parent
+        return await self.database.read(lambda connection: main_project(connection, data, project))
+
     async def delegated(self, parent: str) -> list[StoredConversation]:
         """Return the conversations of the sub-agents that calls of `parent` started, oldest first."""
         where = "WHERE parent = ? AND call IS NOT NULL ORDER BY created, id"
@@ -336,6 +341,17 @@ class Store:
     async def plan(self, conversation_id: str, through: int) -> list[PlannedStep]:
         """Return the model's plan after the event numbered `through`; empty without one."""
         return await self.database.read(lambda connection: events.plan(connection, conversation_id, through))
+
+    async def unfinished_until(self, conversation_id: str) -> str:
+        """Return the command that the last turns were to make succeed; empty if it did, or the user has
+        written something else since."""
+        return await self.database.read(
+            lambda connection: events.unfinished_until(connection, conversation_id)
+        )
+
+    async def ends_cut_off(self, conversation_id: str) -> bool:
+        """Return whether the last event is an answer during which the program ended."""
+        return await self.database.read(lambda connection: events.ends_cut_off(connection, conversation_id))
 
     async def background(self, conversation_id: str) -> dict[str, bool]:
         """Return the background commands that the model knows of: the ids, and whether each runs."""

@@ -8,6 +8,7 @@ then look known.
 import json
 import sqlite3
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import add
 from typing import NamedTuple, cast
@@ -148,7 +149,10 @@ def between(connection: sqlite3.Connection, conversation_id: str, since: float, 
 
 
 _DAY = "date(u.timestamp, 'unixepoch', 'localtime')"
-_SCOPE = "(:project IS NULL OR c.project = :project) AND c.trashed IS NULL"
+_SCOPE = (
+    "(:project IS NULL OR c.project = :project OR (c.project > :above AND c.project < :below))"
+    " AND c.trashed IS NULL"
+)
 _PERIOD = "{}.timestamp >= coalesce(:since, 0) AND {}.timestamp < coalesce(:before, 9e99)"
 _CONVERSATIONS = (
     f"SELECT count(DISTINCT e.conversation_id), count(*) FILTER (WHERE {BEGINS_TURN})"
@@ -229,11 +233,12 @@ class Statistics:
 
 
 def statistics(
-    connection: sqlite3.Connection, project: str | None, since: float | None, before: float | None
+    connection: sqlite3.Connection, scope: Sequence[str] | None, since: float | None, before: float | None
 ) -> Statistics:
-    """Sum over the directory `project`, or all, between two times in Unix seconds. Blocks while every
-    result of the period is read: for the search's thread, not the store's."""
-    values = {"project": None if project is None else to_column(project), "since": since, "before": before}
+    """Sum over a project of this scope (see `project_scope.scope_of`), or all, between two times in Unix
+    seconds. Blocks while every result of the period is read: for the search's thread, not the store's."""
+    project, above, below = (None, None, None) if scope is None else map(to_column, scope)
+    values = {"project": project, "above": above, "below": below, "since": since, "before": before}
     conversations, turns = connection.execute(_CONVERSATIONS, values).fetchone()
     days = connection.execute(_USAGE.format(_DAY, "label"), values)
     spent = tuple(Spending(*row) for row in days)

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Meta
 
 from cogency_tui.errors import ToolError
-from cogency_tui.protocol.events import AnsweredQuestion
+from cogency_tui.protocol.events import AnsweredQuestion, answers_shown
 from cogency_tui.tools import argument_schema
 from cogency_tui.tools.base import PLAIN, Aliases, Intent, Outcome, ToolContext, ToolKind
 from cogency_tui.tools.user_questions import UserQuestion
@@ -131,16 +131,21 @@ class Ask:
     async def run(self, args: AskArgs, context: ToolContext) -> Outcome:
         if len(context.answers) != len(args.questions):
             raise ToolError("The questions were not put to the user.", "Repeat the call.")
-        answered: list[AnsweredQuestion] = [
-            {"question": question.question, "answers": [*given]}
-            for question, given in zip(args.questions, context.answers, strict=True)
-        ]
+        answered: list[AnsweredQuestion] = []
+        reasons = context.reasons or [""] * len(args.questions)
+        for question, given, reason in zip(args.questions, context.answers, reasons, strict=True):
+            one: AnsweredQuestion = {"question": question.question, "answers": [*given]}
+            if reason and not given:
+                one["reason"] = reason
+            answered.append(one)
         content = [
             {
                 "question": each["question"],
-                "answer": (each["answers"] if question.several else "".join(each["answers"])) or "skipped",
+                "answer": each["answers"]
+                if question.several and each["answers"]
+                else "".join(answers_shown(each)),
             }
             for question, each in zip(args.questions, answered, strict=True)
         ]
-        summary = "; ".join(", ".join(each["answers"]) or "skipped" for each in answered)
+        summary = "; ".join(", ".join(answers_shown(each)) for each in answered)
         return Outcome(summary, content, answers=answered)

@@ -205,7 +205,8 @@ class Intent:
     `detail` is shown to the user: a unified diff or a command, complete and unescaped; the screen disarms
     it. `own` marks a call that only reads, reaches or stops a process that this conversation has started.
     `keeps_running` marks a command that goes on after the call, in the background.
-    `questions` are put to the user before it runs; the permitted intent has their `answers`.
+    `questions` are put to the user before it runs; the permitted intent has their `answers`, with
+    the `reasons` for which the user skipped one.
     """
 
     effect: Effect
@@ -230,6 +231,7 @@ class Intent:
     keeps_running: bool = False
     questions: tuple[UserQuestion, ...] = ()
     answers: Answers = ()
+    reasons: Sequence[str] = ()
 
     @property
     def goes_to(self) -> str:
@@ -331,7 +333,7 @@ class ToolContext:
     files that a command of the call may make; `agreed` is the diff of the only changes of files that the user
     has agreed to, if they were asked. `remotes` are those of the project's repository, where the agent's
     commands may contact them. `add_image` stores an image of a result, by its content and name.
-    `answers` are the user's to the questions of the call.
+    `answers` are the user's to the questions of the call, `reasons` theirs for skipping one.
     `is_of_skill` states whether a resolved path outside the project is a file of a skill of the user's own,
     which is read unasked.
     """
@@ -356,6 +358,7 @@ class ToolContext:
     remotes: "Remotes | None" = None
     add_image: AddImage | None = None
     answers: Answers = ()
+    reasons: Sequence[str] = ()
     is_of_skill: Callable[[Path], bool] = field(default=lambda _path: False)
 
     def locate(self, given: str) -> Location:

@@ -88,6 +88,8 @@ def _author(change: ChangedBy) -> str:
             return f'by the sub-agent "{title}"' if title else "by a sub-agent"
         case "command":
             return f'possibly by a command that runs in "{title}"'
+        case "background":
+            return "by the user or by a background command"
         case "user":
             return f'by the user in "{title}"' if title else "by the user"
         case _:

@@ -94,8 +94,9 @@ class Found(Protocol):
         """File whose time is the command's last sign of life; the command's guard sets it, too."""
         ...
 
-    def goes_on(self, over: Callable[[], Awaitable[object]]) -> None:
-        """Record changes beyond the block, until the awaitable of `over` is done: the command continues."""
+    def goes_on(self, over: Callable[[], Awaitable[object]], process: int = 0) -> None:
+        """Record changes beyond the block, until the awaitable of `over` is done: the command, whose topmost
+        `process` this is, continues."""
         ...
 
     def stays(self) -> None:

@@ -1,17 +1,17 @@
 """The tool `plan`: the model's plan, shown to the user as a checklist.
 
-Invariant: each call holds the whole plan, but for the steps that it cancels. The tool changes nothing: the
-plan is what its last successful call says, in the events.
+Invariant: each call holds the whole plan. The tool changes nothing: the plan is what its last successful call
+says, in the events.
 """
 
 import re
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, cast
 
 import msgspec
 from msgspec import Meta
 
-from cogency_tui.protocol.events import PlannedStep
+from cogency_tui.protocol.events import PlannedStep, PlanState
 from cogency_tui.protocol.plan import describe_plan
 from cogency_tui.tools.base import (
     PLAIN,
@@ -34,7 +34,7 @@ _LISTS = ("steps", "todos", "plan", "tasks", "items", "todo_list")
 
 class StepArgs(msgspec.Struct, frozen=True):
     text: Annotated[str, Meta(min_length=1)]
-    state: Literal["pending", "active", "done", "cancelled"] = "pending"
+    state: PlanState = "pending"
 
 
 class PlanArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -74,6 +74,16 @@ def _read_step(given: Any) -> Any:
     return {"text": text, "state": "pending" if word in _PENDING or state is None else state}
 
 
+def planned_steps(args: Mapping[str, Any]) -> list[PlannedStep]:
+    """The steps in the arguments of a call that has not run; none if these are wrong."""
+    given = next((args[name] for name in _LISTS if name in args), None)
+    try:
+        read = msgspec.convert(_read_steps(given, args), PlanArgs)
+    except msgspec.ValidationError:
+        return []
+    return [{"text": " ".join(step.text.split()), "state": step.state} for step in read.steps]
+
+
 class Plan:
     """Shows the model's plan."""
 
@@ -101,10 +111,6 @@ class Plan:
 
     async def run(self, args: PlanArgs, context: ToolContext) -> Outcome:
         steps: list[PlannedStep] = [
-            {"text": " ".join(step.text.split()), "state": step.state}
-            for step in args.steps
-            if step.state != "cancelled"
+            {"text": " ".join(step.text.split()), "state": step.state} for step in args.steps
         ]
-        cancelled = len(args.steps) - len(steps)
-        more = f" ({cancelled} cancelled)" if cancelled else ""
-        return Outcome(f"{describe_plan(steps)}{more}", plan=steps)
+        return Outcome(describe_plan(steps), plan=steps)

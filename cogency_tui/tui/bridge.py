@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from textual.message import Message
 from textual.widget import Widget
 
-from cogency_tui.errors import CogencyError, OpenElsewhereError, UsageError
+from cogency_tui.errors import CogencyError, OpenElsewhereError, UnsentError, UsageError
 from cogency_tui.store.prompt_text import Written
 from cogency_tui.tui.message_queue import MessageQueue, is_own_command
 
@@ -30,8 +30,35 @@ if TYPE_CHECKING:
     from cogency_tui.tui.transcript.units import Transcript
 
 
+class Opening:
+    """The opening of the conversation with this `id`, and what is held until it ends."""
+
+    def __init__(self, id: str) -> None:
+        self.id = id
+        self._held: list[tuple[Written, Callable[[], object]]] = []
+
+    def hold(self, message: Written, send: Callable[[], object]) -> None:
+        """Hold `message`, for which `send` is called if the conversation opens."""
+        self._held.append((message, send))
+
+    @property
+    def messages(self) -> list[Written]:
+        """What is held."""
+        return [message for message, _send in self._held]
+
+    def release(self) -> None:
+        """Send what is held, in its order."""
+        held, self._held = self._held, []
+        for _message, send in held:
+            send()
+
+
 class Bridge:
-    """Runs one piece of work at a time for `screen`, and queues messages sent meanwhile."""
+    """Runs one piece of work at a time for `screen`, and queues messages sent meanwhile.
+
+    Invariant: no work begins while a conversation is being opened. It would belong to another one than the
+    screen shows afterwards.
+    """
 
     class Arrived(Message):
         """Events of the running turn."""
@@ -107,6 +134,8 @@ class Bridge:
         """`turns_shown` returns the number of turns that the screen shows."""
         self.agent = agent
         self.conversation_id: str | None = None
+        self.opening: Opening | None = None
+        """The conversation that is being opened, if one is."""
         self.queue = MessageQueue(self._queue_changed)
         self.started: float | None = None
         """When the running work started, in Unix seconds; None while idle."""
@@ -123,6 +152,8 @@ class Bridge:
         self._compaction: asyncio.Task[CompactionFigures] | None = None
         self.until: Until | None = None
         """The work until a command of the user's succeeds."""
+        self.sending: Written | None = None
+        """The message of the running turn until the turn has begun with it."""
         self._written: Written | None = None
         """The last message that no user has written."""
         self._notice = ""
@@ -150,7 +181,11 @@ class Bridge:
         return self._compaction is not None
 
     def send(self, message: Written) -> None:
-        """Run a turn with `message`, or a command of the user's; queue it while work is running."""
+        """Run a turn with `message`, or a command of the user's; queue it while work is running, and hold it
+        while a conversation is being opened."""
+        if self.opening is not None:
+            self.opening.hold(message, partial(self.send, message))
+            return
         if self.working:
             self.queue.add(message)
         else:
@@ -211,6 +246,10 @@ class Bridge:
         self.conversation_id = None
         self.retryable = False
 
+    def is_of(self, conversation_id: str) -> bool:
+        """Return whether this conversation is open here, or will be when it is opened."""
+        return conversation_id == (self.conversation_id if self.opening is None else self.opening.id)
+
     async def reopen(self, conversation_id: str) -> "tuple[Transcript, Measure]":
         """Switch to a past conversation, with the user's choices in it; return its transcript and figures.
 
@@ -253,7 +292,8 @@ class Bridge:
             from cogency_tui.protocol.events import notice_event
             from cogency_tui.safe_text import one_line
 
-            unfinished = f"`{one_line(command)}` has not succeeded. /until {one_line(command)} goes on."
+            command = one_line(command)
+            unfinished = f"`{command}` has not succeeded. To continue: /until {command}"
             transcript.feed([notice_event(unfinished, time())])
         marks = await self.agent.recall.open_elsewhere()
         is_elsewhere = any(mark.conversation == conversation_id for mark in marks)
@@ -293,6 +333,8 @@ class Bridge:
 
     def _deliver(self, events: "list[Event]") -> None:
         for event in events:
+            if event["type"] == "user":
+                self.sending = None
             if event["type"] == "metric" and self.until is not None:
                 self.until.spent += event["step"].get("cost", 0.0)
             if event["type"] != "end":
@@ -303,6 +345,7 @@ class Bridge:
         self.started = time()
         self._steered = self._failed = False
         self.queue.in_turn = message is None or not is_own_command(message.full)
+        self.sending = message if self.queue.in_turn else None
         self._screen.run_worker(partial(self._turn, message, queued=queued), group="turn")
 
     def _start_check(self, *, queued: bool = False) -> None:
@@ -362,7 +405,7 @@ class Bridge:
             from cogency_tui.store.store import new_conversation_id
 
             self.conversation_id = new_conversation_id()
-        from cogency_tui.protocol.events import error_event
+        from cogency_tui.protocol.events import error_event, notice_event
 
         queue = self._pacer.renew()
         try:
@@ -376,7 +419,8 @@ class Bridge:
                 await self._run(message, self.conversation_id, queue)
         except CogencyError as exc:
             unsent = not queue.begun
-            queue.put(error_event(_advised(exc), time()))
+            is_notice = isinstance(exc, UnsentError)
+            queue.put(notice_event(str(exc), time()) if is_notice else error_event(_advised(exc), time()))
             if self.until is not None:
                 self.until.fail(exc)
             if unsent and message is not None and message != self._written:
@@ -459,7 +503,7 @@ class Bridge:
     def _finish(self) -> None:
         """Mark the work as finished, and continue with the queue."""
         self._report_until()
-        self.started, self.queue.in_turn = None, False
+        self.started, self.sending, self.queue.in_turn = None, None, False
         waited = bool(self.queue)
         if self._failed and waited and not self._stopped:
             self._return([])
@@ -475,8 +519,11 @@ class Bridge:
         if self.until is not None and self._failed and not self.until.is_over:
             # A turn that began before.
             self.until.stop("the turn failed")
-        if self.until is not None and (report := self.until.take_report()):
-            self.until, failed = None, self._failed
+        if self.until is None or not self.until.is_over:
+            return
+        report, failed = self.until.take_report(), self._failed
+        self.until = None
+        if report is not None:
             self._pacer.queue.put(report)
             self._pacer.flush()
             self._failed = failed
@@ -497,6 +544,12 @@ class Bridge:
         elif self.until is not None:
             self._written = Written(self.until.message, own=False)
             self._start(self._written, queued=True)
+
+    @property
+    def background_count(self) -> int:
+        """The number of background commands of the open conversation that run."""
+        background, id = self.agent.background, self.conversation_id
+        return 0 if background is None or id is None else len(background.of(id).running())
 
     @property
     def allows_edits(self) -> bool:

@@ -104,6 +104,9 @@ COMMANDS = (
     SlashCommand("todos", "Go to the agent's plan", "show_plan"),
     SlashCommand("rewind", "Rewind to one of your messages", "rewind"),
     SlashCommand("timeline", "Browse the conversation event by event", "timeline"),
+    SlashCommand(
+        "processes", "Background processes of the agent", "show_background", aliases=("background",)
+    ),
     SlashCommand("agents", "Sub-agents: prompt, cost, files", "agents"),
     SlashCommand("retry", "Retry the last turn", "retry"),
     SlashCommand("rerun", "Run a turn again with another model, and compare", "rerun", takes="[TURN]"),

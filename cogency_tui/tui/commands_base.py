@@ -48,10 +48,13 @@ class FeatureCommands:
         return bool(approved)
 
     def idle(self) -> bool:
-        """Return whether no work is running; if some is, notify the user that the command has to wait."""
+        """Return whether no work is running, and no conversation is being opened; else notify the user that
+        the command has to wait."""
         if self._bridge.working:
             self.warn("The agent is working. Interrupt it first (Esc).")
-        return not self._bridge.working
+        elif self._bridge.opening is not None:
+            self.warn("The conversation is still opening. Try again when it is shown.")
+        return not self._bridge.working and self._bridge.opening is None
 
     def begun(self) -> str | None:
         """The id of the conversation; without one notify the user that there is none."""

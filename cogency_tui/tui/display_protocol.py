@@ -77,6 +77,6 @@ class Display(Protocol):
         """Select the call that is unit `unit` in the tool calls pane, where that is shown."""
         ...
 
-    def go_to_unit(self, unit: int) -> None:
-        """Scroll the conversation to a unit and focus it."""
+    def go_to_unit(self, unit: int, *, focus: bool = True) -> None:
+        """Scroll the conversation to a unit, and `focus` it."""
         ...

@@ -49,7 +49,7 @@ async def test_each_question_is_a_dialog_with_its_choices(project: Path, tmp_pat
 @pytest.mark.parametrize(
     ("choice", "told"),
     [
-        ("skip", "The user did not answer. Decide yourself"),
+        ("skip", "The user skipped the question. Decide yourself"),
         ("cancel", "No user can answer questions here"),
         ("7", "No user can answer questions here"),
         ("nonsense", "No user can answer questions here"),

@@ -12,7 +12,7 @@ from cogency_tui.agent.agent import Agent
 from cogency_tui.protocol import TEXT_DIALECTS, Dialect
 from cogency_tui.protocol.events import Event, ResultEvent
 from cogency_tui.protocol.messages import Message
-from cogency_tui.providers.base import ReasoningDelta
+from cogency_tui.providers.base import CallDelta, ReasoningDelta
 from tests.agent.conftest import MakeAgent
 from tests.peers.scripted import Reply, ScriptedProvider
 
@@ -148,6 +148,64 @@ async def test_slips_of_different_kinds_do_not_end_the_turn(make_agent: MakeAgen
     assert len([event for event in results(events) if event["payload"]["error"]]) == len(slips)
     endless = [f"<execute>[{{'{letter}" for letter in "abcdefgh"]
     assert [event["type"] for event in await turn(make_agent(*endless))].count("metric") <= 6
+
+
+async def test_calls_that_fail_for_new_reasons_do_not_end_the_turn(
+    make_agent: MakeAgent, project: Path
+) -> None:
+    wrong = [
+        '[{"name": "list", "args": {"path": "gone"}}]',
+        '[{"name": "find", "args": {"where": 1}}]',
+        '[{"name": "read", "args": {}}]',
+        '[{"name": "shell", "args": {"command": "echo one; false"}}]',
+        '[{"name": "shell", "args": {"command": "echo two; false"}}]',
+    ]
+    agent = make_agent(*(f"<execute>{each}</execute>" for each in wrong), GOOD["xml"], DONE["xml"])
+    events = await turn(agent)
+    assert (project / "made.txt").read_text() == "made\n"
+    assert all(each["payload"]["error"] for each in results(events)[: len(wrong)])
+
+
+async def test_calls_that_fail_for_the_same_reason_end_the_turn_after_a_warning(
+    make_agent: MakeAgent,
+) -> None:
+    agent = make_agent(
+        *(['<execute>[{"name": "read", "args": {"file": "gone"}}]</execute>'] * 4), mode="replay"
+    )
+    events = await turn(agent)
+    assert [event["type"] for event in events].count("metric") == 3
+    assert ["The turn ends if" in request[-1]["content"] for request in sent(agent)] == [False, False, True]
+
+
+async def test_the_warning_comes_right_before_the_end_whatever_fails_in_between(
+    make_agent: MakeAgent,
+) -> None:
+    def native(name: str) -> Reply:
+        return (CallDelta(0, "c", name, "{}", complete=True),)
+
+    other = '<execute>[{"name": "read", "args": {}}]</execute>'
+    twice = (native("shell"), native("exec"))
+    agent = make_agent(*twice, other, *twice, native("run"), "Never.", mode="replay")
+    events = await turn(agent)
+    assert [event["type"] for event in events].count("metric") == 6
+    warned = ["The turn ends if" in request[-1]["content"] for request in sent(agent)]
+    assert warned == [False, False, True, False, False, True]
+
+
+async def test_text_with_an_empty_array_is_an_answer(make_agent: MakeAgent) -> None:
+    agent = make_agent("All is well. <execute>[]</execute>", "Again.", mode="replay")
+    async with agent:
+        events = [event async for event in agent("go", conversation_id="c")]
+        later = [event async for event in agent("go on", conversation_id="c")]
+    assert results(events) == results(later) == []
+    assert [event["type"] for event in events if event["type"] != "user"][-1] == "end"
+    assert len(sent(agent)) == 2
+    assert [message["role"] for message in sent(agent)[1]] == ["system", "user", "assistant", "user"]
+
+
+async def test_an_announcement_with_an_empty_array_is_no_answer(make_agent: MakeAgent) -> None:
+    events = await turn(make_agent("Let me run the tests. <execute>[]</execute>", DONE["xml"]))
+    assert "announces a step" in results(events)[0]["payload"]["outcome"]
 
 
 async def test_the_last_of_many_different_failures_is_announced(make_agent: MakeAgent) -> None:

@@ -156,7 +156,7 @@ async def test_after_the_program_was_closed_the_model_is_told_once_what_ended_wi
     second = ScriptedProvider("I see.", "Yes.", start("sleep 1003"), "Started.")
     async with make_agent(llm=second, mode="replay") as agent:
         (text,) = news(await turn(agent, "again", conversation_id=conversation))
-        assert text.endswith("The conversation was closed: p1, p3 ended with it.")
+        assert text.endswith("The program was closed: p1, p3 ended with it.")
         assert "p1, p3 ended with it" in second.sent[0][-1]["content"]
         assert news(await turn(agent, "once", conversation_id=conversation)) == []
         await turn(agent, "and a new one", conversation_id=conversation)
@@ -167,4 +167,4 @@ async def test_after_the_program_was_closed_the_model_is_told_once_what_ended_wi
     third = ScriptedProvider("I see.")
     async with make_agent(llm=third, mode="replay") as agent:
         (text,) = news(await turn(agent, "again", conversation_id=conversation))
-        assert text.endswith("The conversation was closed: p4 ended with it.")
+        assert text.endswith("The program was closed: p4 ended with it.")

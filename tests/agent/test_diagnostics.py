@@ -209,6 +209,55 @@ async def test_what_comes_late_and_was_mended_since_is_not_told(
     assert change["fixed"] == 0
 
 
+async def test_what_two_servers_find_is_told_once_though_one_of_them_is_late(tmp_path: Path) -> None:
+    gate = tmp_path / "gate"
+    look = calls(("read", {"file": "a.fake"}))
+    tables = {"linter": fake("linter")["fake"], "checker": fake("slow", str(gate), "checker")["fake"]}
+    desk = Desk(
+        tmp_path,
+        look,
+        "Zero.",
+        edit("three", "lost x\nlost y"),
+        "One.",
+        look,
+        "Two.",
+        edit("lost x\n", ""),
+        "Three.",
+        look,
+        "Four.",
+        edit("lost y", "lost y bad"),
+        "Five.",
+        tables=tables,
+    )
+    async with desk.agent:
+        conversation = desk.agent._conversations.conversation(desk.id)  # pyright: ignore[reportPrivateUsage]
+        await desk.turn()
+        checks = conversation._diagnostics  # pyright: ignore[reportPrivateUsage]
+        assert checks is not None
+        servers = [server for server, _ in await checks._of(desk.project / "a.fake")]  # pyright: ignore[reportPrivateUsage]
+        (checker,) = [server for server in servers if server.about.name == "checker"]
+        # As if it had been late before: no edit waits for it.
+        checker.lags = True
+        (added,) = await desk.turn()
+        assert [one.get("rule") for one in added["payload"].get("diagnostics", {"added": []})["added"]] == [
+            "F821",
+            "F821",
+        ]
+        gate.touch()
+        await settled(desk)
+        (read,) = await desk.turn()
+        assert "diagnostics" not in read["payload"]
+        assert "note" not in read["payload"]
+        checker.lags = True
+        (mended,) = await desk.turn()
+        await settled(desk)
+        (again,) = await desk.turn()
+        fixed = [each["payload"].get("diagnostics", {"fixed": 0})["fixed"] for each in (mended, again)]
+        assert sum(fixed) == 1
+        (last,) = await desk.turn()
+    assert last["payload"].get("diagnostics", {"added": []})["added"][0].get("rule") == "no-bad"
+
+
 async def test_edits_of_a_file_that_wait_for_each_other_are_checked_as_one(tmp_path: Path) -> None:
     records = [
         ("edit", {"file": "a.fake", "old": old, "new": new})

@@ -11,7 +11,7 @@ import pytest
 from cogency_tui import Answer, Inquiry, InquiryAnswer, Question
 from cogency_tui.config.schema import AgentSettings
 from cogency_tui.protocol import DIALECTS, Dialect
-from cogency_tui.protocol.events import Event
+from cogency_tui.protocol.events import Event, outcome_shown
 from tests.agent.conftest import MakeAgent
 from tests.agent.delegation import Bench, block
 from tests.agent.test_dialects import calls_in
@@ -80,8 +80,33 @@ async def test_a_user_who_skips_leaves_it_to_the_model(make_agent: MakeAgent, re
         payload = payload_of(await turn(agent))
     assert (payload["state"], payload["error"]) == ("declined", True)
     assert payload.get("words", "") == reason
-    told = f"The user did not answer: {reason}" if reason else "The user did not answer. Decide yourself"
+    assert payload["skipped"]
+    assert outcome_shown(payload) == (f"skipped: {reason}" if reason else "skipped")
+    told = f"The user skipped the questions: {reason}" if reason else "The user skipped the questions. Decide"
     assert told in str(provider_of(agent).sent[-1][-1])
+
+
+async def test_the_model_is_told_of_each_question_whether_it_was_skipped(make_agent: MakeAgent) -> None:
+    user = User(InquiryAnswer((("Postgres",), ()), reasons=("", "later")))
+    agent = make_agent(block(("ask", BOTH)), "Fine.", inquire=user.inquire, mode="replay")
+    async with agent:
+        payload = payload_of(await turn(agent))
+    assert (payload["state"], payload["outcome"]) == ("done", "Postgres; skipped: later")
+    assert payload["answers"][1] == {"question": "Which checks?", "answers": [], "reason": "later"}
+    sent = str(provider_of(agent).sent[-1][-1])
+    assert "Postgres" in sent
+    assert "skipped: later" in sent
+
+
+async def test_the_model_is_told_the_reason_of_each_question_where_all_were_skipped(
+    make_agent: MakeAgent,
+) -> None:
+    user = User(InquiryAnswer.of(((), ()), ("no idea", "")))
+    agent = make_agent(block(("ask", BOTH)), "Fine.", inquire=user.inquire, mode="replay")
+    async with agent:
+        payload = payload_of(await turn(agent))
+    assert outcome_shown(payload) == "skipped: Which database?: no idea; Which checks?: skipped"
+    assert "The user skipped the questions: Which database?: no idea" in str(provider_of(agent).sent[-1][-1])
 
 
 @pytest.mark.parametrize("inquire", [None, User(None).inquire])

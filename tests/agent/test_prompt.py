@@ -41,7 +41,7 @@ async def test_nothing_in_it_depends_on_the_project(bench: Bench, tmp_path: Path
 async def test_tools_that_are_seldom_needed_take_a_line_each(bench: Bench) -> None:
     lines = (await prompt_of(bench.agent("Yes."))).splitlines()
     for form in (
-        'processes([id: str = ""], [action: "list" | "read" | "stop" | "watch" = "list"], ',
+        'processes([id: str = ""], [action: "list" | "read" | "stop" | "wait" | "watch" = "list"], ',
         'recall([query: str = ""], ',
         "relic(name: str, [parameters: object]): ",
         "llm(name: str, [parameters: object]): ",

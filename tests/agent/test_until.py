@@ -220,7 +220,7 @@ async def test_pytest_is_held_with_a_real_project(make_agent: MakeAgent, project
     fix_add = block(("edit", {"file": "calc.py", "old": "a - b", "new": "a + b"}))
     fix_mul = block(("edit", {"file": "calc.py", "old": "b):\n    return a + b\n\n\ndef mul(a, b):\n    return a + b", "new": "b):\n    return a + b\n\n\ndef mul(a, b):\n    return a * b"}))  # fmt: skip
     agent = make_agent(fix_add, "Added.", fix_mul, "Multiplied.")
-    command = f"{sys.executable} -m pytest -q -p no:cacheprovider -p no:asyncio --rootdir . -c /dev/null"
+    command = f"{sys.executable} -B -m pytest -q -p no:cacheprovider -p no:asyncio --rootdir . -c /dev/null"
     until = Until(command)
     events = await work(agent, until)
     assert until.held, runs(events)
@@ -291,6 +291,103 @@ async def test_a_command_that_cannot_be_run_needs_no_turn(
     assert text.startswith(f"Stopped: the command cannot be run. `{command}` failed (exit ")
     assert last in text
     assert provider_of(agent).sent == []
+
+
+@pytest.mark.parametrize(
+    ("command", "problem"),
+    [
+        ("no-such-program -q", "no-such-program: command not found"),
+        ("cd . && no-such-program", "no-such-program: command not found"),
+        ("! X=1 no-such-program", "no-such-program: command not found"),
+        ("if true", "syntax error: unexpected end of file"),
+        ("echo 'open", "unexpected EOF while looking for matching `''"),
+    ],
+)
+async def test_with_a_message_a_command_that_cannot_be_run_needs_no_turn_either(
+    make_agent: MakeAgent, command: str, problem: str
+) -> None:
+    agent, until = make_agent(), Until(command)
+    with pytest.raises(UsageError) as caught:
+        await work(agent, until, "fix it")
+    assert str(caught.value).startswith(f"The shell cannot run `{command}`: ")
+    assert problem in str(caught.value)
+    assert provider_of(agent).sent == []
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["while ! true; do :; done", "f() { false; }; f", "$SHELL -c false", "A=1 false", "cd . ; false"],
+)
+async def test_a_command_that_can_be_run_begins_with_the_message(make_agent: MakeAgent, command: str) -> None:
+    agent = make_agent("One.")
+    events = await work(agent, Until(command, Limits(turns=1)), "fix it")
+    assert messages(events) == ["fix it"]
+
+
+async def test_a_command_that_cannot_be_run_ends_after_the_turn_that_ran_already(
+    make_agent: MakeAgent,
+) -> None:
+    agent, until, conversation = make_agent("One."), Until("no-such-program"), new_conversation_id()
+    await turn(agent, conversation_id=conversation)
+    until.attach(in_turn=True)
+    async with asyncio.timeout(30):
+        from cogency_tui.agent.event_queue import EventQueue
+
+        await agent.run_check(until, EventQueue(), conversation_id=conversation)
+    assert until.is_over
+    assert "the command cannot be run" in until.report
+
+
+async def test_a_message_of_the_users_begins_the_count_of_equal_failures_anew(make_agent: MakeAgent) -> None:
+    until = Until("false")
+    until.due = "check"
+    for expected in (1, 2):
+        until._judge("broken")
+        assert until._repeats == expected
+    until.begin_turn("try another way")
+    until._judge("broken")
+    assert not until.is_over
+    assert until._repeats == 1
+    until.begin_turn(until.message)
+    until._judge("broken")
+    assert until._repeats == 2
+
+
+async def test_the_next_message_says_that_the_command_no_longer_runs(make_agent: MakeAgent) -> None:
+    agent, conversation = make_agent("Thinking<<hang>>", "Fine.", "Sure."), new_conversation_id()
+    note = "[engine] `false` has not succeeded, and no longer runs after your turns."
+    async with asyncio.timeout(30):
+        async for event in agent.until(Until("false"), "fix it", conversation_id=conversation, chunks=True):
+            if event["type"] == "respond":
+                agent.interrupt(conversation)
+        await turn(agent, conversation_id=conversation)
+        sent = provider_of(agent).sent[-1]
+        assert sent[-1]["content"].endswith(note)
+        await turn(agent, conversation_id=conversation)
+    assert note not in provider_of(agent).sent[-1][-1]["content"]
+
+
+async def test_the_next_message_says_that_the_program_ended_in_the_answer_before(
+    make_agent: MakeAgent,
+) -> None:
+    agent, conversation = make_agent("One.", "Fine.", "Sure."), new_conversation_id()
+    note = "[engine] The program ended while you wrote your last answer: it is incomplete."
+    async with agent:
+        await turn(agent, conversation_id=conversation)
+        half: Event = {"type": "respond", "timestamp": 1.0, "id": "r", "content": "Half an"}
+        half["interrupted"] = half["orphaned"] = True
+        await (await agent.store()).append(conversation, half)
+        await turn(agent, conversation_id=conversation)
+        assert provider_of(agent).sent[-1][-1]["content"].endswith(note)
+        await turn(agent, conversation_id=conversation)
+        assert note not in provider_of(agent).sent[-1][-1]["content"]
+
+
+async def test_the_next_message_says_nothing_of_a_command_that_has_succeeded(make_agent: MakeAgent) -> None:
+    agent, conversation = make_agent("One.", EDIT, "Done.", "Sure."), new_conversation_id()
+    await work(agent, Until(FAILS), conversation=conversation)
+    await turn(agent, conversation_id=conversation)
+    assert "no longer runs" not in str(provider_of(agent).sent[-1][-1])
 
 
 async def test_a_command_that_a_turn_is_to_write_may_be_missing(make_agent: MakeAgent) -> None:

@@ -20,6 +20,7 @@ from cogency_tui.agent.usage_report import (
     report_usage,
     week_of,
 )
+from cogency_tui.config.worktree_paths import worktrees_of
 from cogency_tui.errors import UsageError
 from cogency_tui.store.edit_records import ABSENT, FileChange, Origin, Undone, Version
 from cogency_tui.store.edits import Edits
@@ -38,7 +39,8 @@ async def past(tmp_path: Path) -> AsyncIterator[Past]:
 
 
 async def report(past: Past, *by: Dimension, span: Span = MONTH) -> UsageReport:
-    return await past.store.database.read(lambda connection: report_usage(connection, by, span))
+    data = past.store.database.path.parent
+    return await past.store.database.read(lambda connection: report_usage(connection, by, span, data))
 
 
 def by_label(found: UsageReport) -> dict[Sequence[str], Figures]:
@@ -282,3 +284,29 @@ def test_weeks_are_of_iso_and_of_local_time() -> None:
     assert next_week("2025-W52", 1) == "2026-W01"
     assert next_week("2027-W01", -1) == "2026-W53"
     assert week_of(NOW) == "2026-W15"
+
+
+async def test_worktrees_count_as_their_main_project(past: Past) -> None:
+    data = past.store.database.path.parent
+    worktree, of_removed = worktrees_of(data, "/shop") / "fix", worktrees_of(data, "/gone") / "fix"
+    for project in ("/shop", str(worktree), str(of_removed), str(of_removed.with_name("other")), "/shop/sub"):
+        known = await past.begin(project)
+        await past.say(known.id, 2)
+        await past.ask(known.id, 2)
+    of_main = {"/shop": 2, str(of_removed.parent): 2, "/shop/sub": 1}
+    found = by_label(await report(past, "project"))
+    assert {labels[0]: figures.requests for labels, figures in found.items()} == of_main
+    for project in ("/shop", str(worktree)):
+        own = await report(past, "project", span=Span(NOW, NOW - 30 * DAY, project))
+        assert [(row.labels, row.figures.requests) for row in own.rows] == [(("/shop",), 2)]
+
+
+async def test_a_main_project_without_conversations_is_known_where_the_program_runs(past: Past) -> None:
+    data = past.store.database.path.parent
+    known = await past.begin(str(worktrees_of(data, "/shop") / "fix"))
+    await past.say(known.id, 2)
+    await past.ask(known.id, 2)
+    found = await past.store.database.read(
+        lambda connection: report_usage(connection, ["project"], MONTH, data, "/shop")
+    )
+    assert [row.labels for row in found.rows] == [("/shop",)]

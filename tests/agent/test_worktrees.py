@@ -11,13 +11,13 @@ import pytest
 from cogency_tui.agent.agent import Agent
 from cogency_tui.agent.permissions.gate import Answer, Question
 from cogency_tui.agent.project.trust import TrustState
-from cogency_tui.agent.worktrees import Worktrees
+from cogency_tui.agent.worktrees import ConflictMarkersError, Worktrees
 from cogency_tui.config.schema import Settings
 from cogency_tui.errors import UsageError
 from cogency_tui.temporary_files import make_directory
 from tests import ROOT
 from tests.agent.templates import TEMPLATES
-from tests.agent.test_turns import block, turn
+from tests.agent.test_turns import block, results, turn
 from tests.peers.scripted import ScriptedProvider
 
 LINES = "".join(f"line {number}\n" for number in range(1, 21))
@@ -268,6 +268,49 @@ async def test_conflict_markers_that_the_last_commit_lacks_are_refused(agent: Ag
     assert (await worktrees.merge(root, "x")).files == 2
 
 
+async def test_conflict_markers_in_a_commit_of_the_worktree_are_named_before_it_is_merged(
+    agent: Agent, shop: Path
+) -> None:
+    marked = "<<<<<<< HEAD\na\n=======\nb\n>>>>>>> main\n"
+    (shop / "about.md").write_text(marked)
+    git(shop, "add", "-A")
+    git(shop, "commit", "-qm", "about conflicts")
+    worktrees = Worktrees(agent)
+    root = (await worktrees.make("x")).root
+    (root / "lib").mkdir()
+    (root / "lib" / "näw.py").write_text(marked)
+    (root / "about.md").write_text(f"Markers:\n{marked}")
+    (root / "half.py").write_text("<<<<<<< alone\n")
+    git(root, "add", "-A")
+    git(root, "commit", "-qm", "resolved?")
+    (root / "later.py").write_text("later\n")
+    before = git(shop, "rev-parse", "HEAD")
+    with pytest.raises(ConflictMarkersError, match=r"lib/näw\.py in the commits of worktree x has") as raised:
+        await worktrees.merge(root, "x")
+    assert raised.value.files == ["lib/näw.py"]
+    assert git(shop, "rev-parse", "HEAD") == before
+    assert git(root, "status", "--porcelain") == "?? later.py"
+
+    (root / "more.py").write_text(marked)
+    git(root, "add", "more.py")
+    git(root, "commit", "-qm", "and more")
+    with pytest.raises(ConflictMarkersError) as raised:
+        await worktrees.merge(root, "x", ["lib/näw.py"])
+    assert raised.value.files == ["lib/näw.py", "more.py"]
+    assert (await worktrees.merge(root, "x", raised.value.files)).files == 5
+    assert (shop / "more.py").read_text() == marked
+
+
+async def test_conflict_markers_that_a_later_commit_resolved_are_merged(agent: Agent, shop: Path) -> None:
+    worktrees = Worktrees(agent)
+    root = (await worktrees.make("x")).root
+    for text in ("<<<<<<< HEAD\na\n=======\nb\n>>>>>>> main\n", "a\n"):
+        (root / "new.py").write_text(text)
+        git(root, "add", "-A")
+        git(root, "commit", "-qm", "x")
+    assert (await worktrees.merge(root, "x")).files == 1
+
+
 async def test_it_is_merged_only_into_the_branch_that_it_was_made_from(agent: Agent, shop: Path) -> None:
     worktrees = Worktrees(agent)
     root = (await worktrees.make("x")).root
@@ -409,3 +452,39 @@ async def test_each_has_its_own_files_undo_and_review(agent: Agent, shop: Path) 
     await undo.apply(await undo.of_turn())
     assert (made.root / "app.py").read_text() == LINES
     assert "main" in (shop / "app.py").read_text()
+
+
+async def test_the_models_recall_in_a_worktree_has_the_main_project_and_the_other_way_round(
+    agent: Agent,
+) -> None:
+    worktrees = Worktrees(agent)
+    made, other = await worktrees.make("parser"), await worktrees.make("lexer")
+    inside, beside = agent.beside_in(made.root), agent.beside_in(other.root)
+    asked: list[Question] = []
+
+    async def ask(question: Question) -> Answer:
+        asked.append(question)
+        return Answer(False)
+
+    await work(agent, "main", edit("line 1", "line one"))
+    await work(inside, "parser", edit("line 2", "line two"))
+    for asking in (agent, inside, beside):
+        asking.ask = ask
+        for conversation, line in (("main", "line one"), ("parser", "line two")):
+            if (asking, conversation) in ((agent, "main"), (inside, "parser")):
+                continue
+            search = block(("recall", {"query": "work"}))
+            read = block(("recall", {"conversation": conversation}))
+            asking.permissions = "ask"
+            asking.provider = ScriptedProvider(search, read, "Done.", size=10_000)
+            found, text = results(
+                await turn(asking, conversation_id=f"asks-{asking.worktree}-{conversation}")
+            )
+            assert conversation in str(found["payload"]["content"])
+            assert line in str(text["payload"]["content"])
+    assert asked == []
+    assert (
+        (await inside.recall.statistics()).conversations
+        == (await agent.recall.statistics()).conversations
+        > 2
+    )

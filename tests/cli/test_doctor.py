@@ -181,3 +181,11 @@ def test_rules_and_a_project_that_was_refused_are_named(run: Run, project: Path)
     _status, findings, _printed = examined(run)
     assert findings["permissions"]["what"].startswith("1 rule in ")
     assert findings["project"]["state"] == "note"
+
+
+def test_a_file_of_hooks_that_cannot_be_used_is_found(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "claude").mkdir()
+    (tmp_path / "claude" / "settings.json").write_text('{\n"hooks": {,')
+    _status, findings, _printed = examined(run, CLAUDE_CONFIG_DIR=str(tmp_path / "claude"))
+    assert findings["hooks"]["state"] == "bad"
+    assert "settings.json: line 2: it is no JSON" in findings["hooks"]["what"]

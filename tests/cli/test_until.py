@@ -38,6 +38,7 @@ def test_it_succeeds_with_status_0(run: Run, project: Path) -> None:
     assert report["payload"] == {
         "error": f"`{CHECK}` succeeded after 1 turn, 1 file changed.",
         "notice": True,
+        "report": True,
     }
     assert end["conversation"] == first["conversation"]
     assert not any(event.get("partial") for event in seen)

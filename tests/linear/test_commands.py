@@ -77,6 +77,21 @@ def test_the_dialect_and_the_model_that_are_set_are_those_that_answer(project: P
     assert json.loads(listed.stdout)["dialect"] == "action"
 
 
+def test_the_usage_of_the_project_is_the_table_of_the_command_without_its_chart(project: Path) -> None:
+    said = piped(project, f"/usage\n/permissions edits\n{REPLACE}\n/usage\n/usage tool\n/usage soup\n").stdout
+    before, after = said.split("Permissions are edits.")
+    assert "No usage from " in before
+    assert f"Usage in {project} from " in after
+    by_model, by_tool = after.split(f"Usage in {project}")[1:]
+    for heading in ("Spent by model", "Success by model", "Compared with the period before"):
+        assert heading in by_model
+    (row,) = [line for line in by_model.splitlines() if line.startswith("offline/offline-1  ")][:1]
+    assert len(row.split()) > 4
+    assert "\nedit " in by_tool
+    assert "█" not in said
+    assert "Cannot report usage by 'soup'." in said
+
+
 def test_the_output_of_the_last_call_is_told(project: Path) -> None:
     said = piped(project, "/output\nread greet.py\n/output\n/new\n/output\n").stdout.splitlines()
     nothing = "No call has returned text in this turn."

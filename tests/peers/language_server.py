@@ -14,6 +14,12 @@ from typing import Any, BinaryIO
 
 texts: dict[str, str] = {}
 
+ROLES = {
+    "linter": ("F821", "Undefined name `{}`"),
+    "checker": ("reportUndefinedVariable", '"{}" is not defined'),
+}
+"""The rules and words of two programs that find the same: the word after `lost`."""
+
 
 def send(out: BinaryIO, message: dict[str, Any]) -> None:
     body = json.dumps({"jsonrpc": "2.0", **message}).encode()
@@ -42,8 +48,23 @@ def place(line: int, text: str, word: str) -> dict[str, Any]:
     }
 
 
-def problems(text: str) -> list[dict[str, Any]]:
+def lost_names(text: str) -> list[dict[str, Any]]:
+    rule, words = ROLES.get(sys.argv[-1], ("", ""))
     return [
+        {
+            "range": place(number, line, "lost"),
+            "severity": 1,
+            "message": words.format(line.split("lost ")[1]),
+            "code": rule,
+            "source": sys.argv[-1],
+        }
+        for number, line in enumerate(text.split("\n"))
+        if rule and "lost " in line
+    ]
+
+
+def problems(text: str) -> list[dict[str, Any]]:
+    return lost_names(text) + [
         {
             "range": place(number, line, word),
             "severity": severity,

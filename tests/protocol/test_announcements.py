@@ -99,6 +99,89 @@ ANNOUNCED = [
     "Let me read the file. After that, I'll fix it.",
     "# Findings\n\nThe tests fail.\n\nI'll start by reading the first one.",
 ]
+AT_ONCE = [
+    "Now I'll stop the loop.",
+    "Let me stop the server.",
+    "Let me now stop the loop and update the plan.",
+    "I'll ask you about the name first.",
+    "Time to write the tests.",
+    "It's time to write the tests.",
+    "I will now commit the change.",
+    "I'll kill the server now.",
+    "Now I run the tests.",
+    "Stopping the loop now.",
+    "The port is taken. Let me free it.",
+]
+"""With any verb, wherever the conversation is."""
+OPEN = [
+    *AT_ONCE,
+    "I'll stop the loop.",
+    "I'll commit the change.",
+    "I'm about to stop the loop.",
+    "The tests pass; I'll stop the loop and update the plan.",
+    "I'll ask you about the name.",
+    "Finally, I'll clean up.",
+    "Now for the tests.",
+    "On to the tests.",
+    "I still need to convert the docs.",
+    "Let's convert the docs.",
+    "I'm now converting the docs.",
+    "All 12 tests pass. The width was read as a string in two places, which is why the table came out "
+    "narrow, and the height was never read at all, so that every table had the same one, whatever was in "
+    "the file. I'll convert the docs.",
+    "I read the parser. It has two parts. I'll split it.",
+]
+"""Where work is open."""
+WAITS = [
+    "The tests are running in the background; I'll wait for the result.",
+    "The tests are running in the background; I'll report when they finish.",
+    "I'll report when they finish.",
+    "I'll let you know when the build is done.",
+    "Waiting for the tests…",
+    "I'm waiting for the tests to finish.",
+    "The tests run. Once they have finished, I'll report back.",
+    "I'll continue once the build is done.",
+    "I'm monitoring the output.",
+    "I'll keep an eye on the log.",
+    "I'll check the result when they finish.",
+    "They take a minute, I'll get back to you then.",
+]
+ENDS = [
+    "I'll be happy to help further.",
+    "Let me know if you want more.",
+    "Let me know what you think.",
+    "I'll leave `parse` as it is.",
+    "I'll leave it there for now.",
+    "I'll keep that in mind.",
+    "I'll use the default for now.",
+    "I'll go with option B.",
+    "I'll stop here.",
+    "I'll wait for your answer.",
+    "I'll wait for you.",
+    "I'll let you decide.",
+    "I'll commit it if you like.",
+    "I'll stop it when you're done.",
+    "I'll commit it once you confirm.",
+    "Tell me which one you prefer, and I'll convert it.",
+    "Shall I commit it? I'll push it too.",
+    "My plan:\n\n1. Read the parser\n2. Fix it\n\nI'll convert the docs.",
+    "The server runs at http://localhost:8000. Let me know when you want it stopped.",
+    "The server is running on port 8000.",
+    "Everything works now.",
+    "Now the tests pass.",
+    "All tests pass now.",
+    "Done. Next, you can deploy it.",
+    "I stopped the loop.",
+    "Next time I'll stop the loop first.",
+    "I have to admit that it is slow.",
+    "I'll need the token from you.",
+    "It works, but I'd convert the docs later.",
+    "It is time to renew your certificate.",
+    "Waiting longer does not help.",
+    "I'll help you with that.",
+    "1. I'll stop the loop.",
+]
+"""Answers, wherever the conversation is."""
 ANSWERS = [
     "I'll leave it there.",
     "Let me know if you want more.",
@@ -236,6 +319,34 @@ def test_the_announcement_of_a_step_is_no_answer(text: str, dialect: Dialect) ->
     slip = announced_slip(answer(text), dialect)
     assert slip is not None
     assert "announces a step" in slip.problem
+
+
+@pytest.mark.parametrize("text", AT_ONCE)
+def test_a_step_that_is_taken_at_once_is_no_answer_whatever_its_verb(text: str) -> None:
+    slip = announced_slip(answer(text), "xml")
+    assert slip is not None
+    assert "announces a step" in slip.problem
+
+
+@pytest.mark.parametrize("text", [*ANNOUNCED, *OPEN])
+def test_while_work_is_open_no_step_with_any_verb_is_an_answer(text: str) -> None:
+    slip = announced_slip(answer(text), "native", is_open=True)
+    assert slip is not None
+    assert "announces a step" in slip.problem
+
+
+@pytest.mark.parametrize("text", WAITS)
+def test_that_the_model_waits_is_no_answer_while_commands_run(text: str) -> None:
+    slip = announced_slip(answer(text), "xml", is_open=True, awaits=True)
+    assert slip is not None
+    assert "announces that you wait" in slip.problem
+    assert 'processes with action "wait"' in slip.cure
+
+
+@pytest.mark.parametrize("text", ENDS)
+def test_an_answer_is_one_while_work_is_open_and_commands_run(text: str) -> None:
+    assert announced_slip(answer(text), "native", is_open=True, awaits=True) is None
+    assert announced_slip(answer(text), "native") is None
 
 
 @pytest.mark.parametrize("text", ["Let me read the file.", "Here is what I do:"])

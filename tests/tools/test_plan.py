@@ -41,7 +41,7 @@ READ_WRITE = [{"text": "Read", "state": "done"}, {"text": "Write", "state": "act
                     {"content": "Ship", "status": "cancelled", "id": "3"},
                 ]
             },
-            READ_WRITE,
+            [*READ_WRITE, {"text": "Ship", "state": "cancelled"}],
         ),
         (
             "todo_write",
@@ -113,11 +113,16 @@ async def test_the_outcome_names_the_progress_and_the_current_step(bench: Bench)
     assert (await bench.run("plan", steps=[])).outcome == "no steps"
 
 
-async def test_cancelled_steps_leave_the_plan_and_are_counted(bench: Bench) -> None:
+async def test_cancelled_steps_stay_in_the_plan_and_are_counted_apart(bench: Bench) -> None:
     outcome = await bench.run("plan", steps=[*READ_WRITE, {"text": "Ship", "state": "cancelled"}, "Rest"])
-    assert outcome.outcome == "1/3: Write (1 cancelled)"
+    assert outcome.outcome == "1/3, 1 cancelled: Write"
     assert outcome.plan is not None
-    assert [step["text"] for step in outcome.plan] == ["Read", "Write", "Rest"]
+    assert [step["text"] for step in outcome.plan] == ["Read", "Write", "Ship", "Rest"]
+    done = await bench.run(
+        "plan", steps=[{"text": "a", "state": "done"}, {"text": "b", "state": "cancelled"}]
+    )
+    assert done.outcome == "1/1, 1 cancelled"
+    assert is_finished(done.plan or ())
 
 
 def test_a_plan_without_steps_is_finished() -> None:

@@ -196,7 +196,12 @@ def test_names_for_background_commands_say_what_to_do() -> None:
         ("KillBash", "shell_id", "stop"),
     ):
         call = registry.bind(called, {id: "p1"}, context)
-        assert msgspec.structs.asdict(call.args) == {"id": "p1", "action": action, "pattern": ""}
+        assert msgspec.structs.asdict(call.args) == {
+            "id": "p1",
+            "action": action,
+            "pattern": "",
+            "seconds": 120,
+        }
 
 
 @cases(

@@ -3,7 +3,7 @@ and reports each change once.
 """
 
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from itertools import takewhile
 
@@ -12,12 +12,15 @@ from cogency_tui.config.edit import LOCK
 from cogency_tui.config.own_writes import Held, writes
 from cogency_tui.errors import WorkspaceError
 from cogency_tui.store.blobs import Blobs
-from cogency_tui.store.edit_records import ABSENT, Edit, FileChange, Version
+from cogency_tui.store.edit_records import ABSENT, USER, Edit, FileChange, Version
 from cogency_tui.store.intents import Beside, Intent
 from cogency_tui.workspace import protected_file_discovery
 from cogency_tui.workspace.file_or_link import TICK, Stamp
 from cogency_tui.workspace.paths import Workspace
 from cogency_tui.workspace.snapshot import Difference, Snapshot
+
+WrittenFiles = Set[tuple[int, int]]
+"""Files, by device and inode."""
 
 _NO_OWNER = Beside()
 _NOWHERE: Mapping[str, str] = {}
@@ -199,9 +202,33 @@ def shared(
     return [with_rivals(change) for change in changes] if rivals else list(changes)
 
 
+def possibly_users(changes: Iterable[FileChange], after: Snapshot, written: WrittenFiles) -> list[FileChange]:
+    """The changes that were found while only commands in the background ran, each shared with the user unless
+    these have the file open for writing.
+
+    The system does not record who writes a file, and a command that reacts to the user's edits (a watcher)
+    works whenever the user does: open files are all that can prove a change of a process that goes on.
+    """
+
+    def with_user(change: FileChange) -> FileChange:
+        stamp = after.files.get(change.path)
+        if stamp is not None and not change.old_path and (stamp.device, stamp.inode) in written:
+            return change
+        return replace(change, shared_with=(*change.shared_with, USER))
+
+    return [with_user(change) for change in changes]
+
+
 def named_conversations(ids: Collection[str]) -> str:
     """A phrase that names conversations."""
     return f"conversation{'' if len(ids) == 1 else 's'} {', '.join(sorted(ids))}"
+
+
+def named_others(edits: Iterable[FileChange]) -> str:
+    """A phrase that names, to the user, who else may have made these changes; empty if nobody may."""
+    ids = {other for edit in edits for other in edit.shared_with}
+    commands = f"a command of {named_conversations(ids - {USER})}" if ids - {USER} else ""
+    return " or ".join(filter(None, ("you" if USER in ids else "", commands)))
 
 
 def _within(stamp: Stamp, began: float, ended: float) -> bool:
@@ -265,7 +292,8 @@ def _gaps(change: FileChange, recorded: Iterable[Edit]) -> Iterator[FileChange]:
     passed = [state]
     for edit in recorded:
         for before, after in _sides(change.path, [edit]):
-            overlaps = edit.shared_with and any(before.equals(each) for each in passed)
+            is_shared = any(other != USER for other in edit.shared_with)
+            overlaps = is_shared and any(before.equals(each) for each in passed)
             if _differs(state, before) and not overlaps:
                 yield FileChange(change.path, state, before, made=made)
             state, made = after, ""

@@ -45,8 +45,9 @@ def last_own(edits: Iterable[Edit], caller: str) -> Edit | None:
 
 
 def is_of_call(edit: Edit, caller: str) -> bool:
-    """Return whether a call of this conversation made an edit, and not the user, or a sub-agent."""
-    return edit.origin.caller == caller and edit.tool not in BY_USER
+    """Return whether a call of this conversation made an edit, and not (possibly) the user, or a
+    sub-agent."""
+    return edit.origin.caller == caller and edit.tool not in BY_USER and not edit.is_possibly_users
 
 
 def commands_running(intents: Iterable[Intent], caller: str) -> list[Intent]:

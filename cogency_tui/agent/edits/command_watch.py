@@ -1,17 +1,18 @@
 """Finds what a command changes: by a snapshot before and after it, and a watch in between.
 
-Invariant: a change is recorded once. While a command is in the foreground, changes are its own (of several
-that run at the same time, those of the first to end). Changes while only background commands run belong to
-the one started last. Of a program that lives on after its answer (an MCP server) only changes of protected
-files are recorded, until its turn ends. Intents show when commands of other conversations run, in this
-process or another: a change that one of these may also have made is recorded as shared with its
-conversation. Changes that other tools record or plan meanwhile are theirs. Files that the user edits while
-a command runs, in the background or not, are attributed to the command.
+Invariant: a change is recorded once. While a command is in the foreground, changes are its own, also those
+that the user makes (of several that run at the same time, those of the first to end). Changes while only
+background commands run belong to the one started last; unless one of these has the file open for writing,
+they are recorded as shared with the user (`USER`), who may have made them. Of a program that lives on after
+its answer (an MCP server) only changes of protected files are recorded, until its turn ends. Intents show
+when commands of other conversations run, in this process or another: a change that one of these may also
+have made is recorded as shared with its conversation. Changes that other tools record or plan meanwhile are
+theirs.
 """
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
@@ -24,6 +25,7 @@ from cogency_tui.agent.edits.change_attribution import (
     changes_of,
     named_conversations,
     planned_by,
+    possibly_users,
     rivals,
     shared,
     unclaimed,
@@ -48,8 +50,10 @@ from cogency_tui.store.edit_records import Edit, FileChange, Origin
 from cogency_tui.store.intents import Beside, Claim, Intent, Shadow, dropping
 from cogency_tui.tools.journal_protocol import ALL, Consent
 from cogency_tui.tools.shell.moved_sole_copies import MovedFiles
+from cogency_tui.tools.supervision.process_tree import files_written_by
 from cogency_tui.tools.worker_threads import completed, in_thread
 from cogency_tui.workspace import protected_file_discovery, snapshot
+from cogency_tui.workspace.file_or_link import located, stamp_of, status
 from cogency_tui.workspace.git.directory_restore import GitDirectories, Returned
 from cogency_tui.workspace.paths import Workspace
 from cogency_tui.workspace.protected_directories import ProtectedDirectories
@@ -124,13 +128,14 @@ class CommandEdits:
     unrecorded: str = ""
     signs: Path | None = None
     lasting: Callable[[], Awaitable[object]] | None = None
+    process: int = 0
     lives_on: bool = False
 
-    def goes_on(self, over: Callable[[], Awaitable[object]]) -> None:
-        """Declare that the command runs on after its block, until `over` has completed; its changes until
-        then are also recorded.
+    def goes_on(self, over: Callable[[], Awaitable[object]], process: int = 0) -> None:
+        """Declare that the command, whose topmost `process` this is, runs on after its block, until `over`
+        has completed; its changes until then are also recorded.
         """
-        self.lasting = over
+        self.lasting, self.process = over, process
 
     def stays(self) -> None:
         """Declare that the program lives on after the block; its changes of protected files until the turn
@@ -225,6 +230,8 @@ class Commands:
         self._journal = journal
         self._running: list[Begun] = []
         self._lasting: list[Begun] = []
+        self._processes: dict[int, int] = {}
+        """The topmost processes of the commands in the background, by their intents."""
         self._living: list[Begun] = []
         """The programs that live on, the last of each conversation in its turn."""
         self._last_snapshot: _Snapshot | None = None
@@ -315,6 +322,7 @@ class Commands:
         found.unwatched = self._first_time(begun.watching.problem)
         if found.lasting is not None:
             self._lasting.append(begun)
+            self._processes[begun.intent] = found.process
             task = asyncio.create_task(self._follow(begun, found.lasting))
             self._following.add(task)
             task.add_done_callback(self._following.discard)
@@ -341,6 +349,24 @@ class Commands:
                         self._notes += found.notes
                     raise
         await self._settle_late()
+
+    async def scan_before(self, paths: Collection[str]) -> None:
+        """Record the changes of background commands if they include files that are about to be written, so
+        that the edits of a file are in the order in which they were made.
+        """
+        previous = self._last_snapshot
+        if not self._lasting or previous is None:
+            return
+        workspace, known = self._journal.workspace, previous.snapshot.files
+
+        def is_outdated(path: str) -> bool:
+            with suppress(WorkspaceError):
+                there = status(workspace, located(workspace, path))
+                return (stamp_of(there) if there else None) != known.get(path)
+            return True
+
+        if await in_thread(lambda: any(map(is_outdated, paths))):
+            await self.scan()
 
     async def warm(self) -> None:
         """Read the project's files into the content cache, so that commands need not wait for it."""
@@ -611,6 +637,7 @@ class Commands:
         finally:
             async with self._journal.lock:
                 self._lasting.remove(begun)
+                self._processes.pop(begun.intent, None)
                 await self._let_go(begun)
 
     async def _let_go(self, begun: Begun) -> None:
@@ -631,7 +658,7 @@ class Commands:
         if not self._going_on or previous is None or self._running:
             return
         begun, contents, blobs = self._going_on[-1], await journal.contents(), await journal.blobs()
-        origin = begun.call.origin
+        origin, is_background = begun.call.origin, bool(self._lasting)
         running = rivals(await (await journal.intents()).below(journal.root), origin.conversation)
         if any(rival.is_live and rival.ended is None for rival in running):
             # Another process runs a foreground command.
@@ -646,16 +673,18 @@ class Commands:
             _note_moved(found, changes, journal.moved)
             changes = self._without_ordinary(changes, before, now, blobs)
             # Other changes while the model thinks may be the user's.
-            return changes if self._lasting else self._protected(changes, before, now)
+            return changes if is_background else self._protected(changes, before, now)
 
         changes = await in_thread(compare)
         began = previous.snapshot.began
         ours = await in_thread(written_by_us, changes, journal.workspace, blobs, began)
+        written = await in_thread(self._written) if changes else frozenset[tuple[int, int]]()
 
         def claim(recorded: Sequence[Edit], intents: Sequence[Intent]) -> list[FileChange]:
             others = [*recorded, *planned_by(intents, changes), *ours]
             left = unclaimed(changes, others, previous.beside, last)
-            return shared(rivals(intents, origin.conversation), left, after, time.time())
+            found = shared(rivals(intents, origin.conversation), left, after, time.time())
+            return possibly_users(found, after, written) if is_background else found
 
         made = await self._add(begun, previous.last, claim, going_on=True)
         self._late.append((begun, await in_thread(self._protected, made, previous.snapshot, after)))
@@ -663,6 +692,11 @@ class Commands:
         self._last_snapshot = _Snapshot(after, last, await self._beside())
         for each in self._going_on:
             await self._move(each, self._last_snapshot)
+
+    def _written(self) -> frozenset[tuple[int, int]]:
+        """The files that commands in the background have open for writing. Blocks."""
+        processes = [process for process in self._processes.values() if process]
+        return frozenset(file for process in processes for file in files_written_by(process))
 
     async def _add(self, begun: Begun, last: int, claim: Claim, *, going_on: bool) -> list[Edit]:
         """Record the changes since the edit `last` that a command can claim and, unless it is `going_on`,

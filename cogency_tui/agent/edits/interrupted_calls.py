@@ -34,7 +34,7 @@ from cogency_tui.protocol.events import ResultEvent
 from cogency_tui.protocol.transcript import INTERRUPTED
 from cogency_tui.store import unseen_notices
 from cogency_tui.store.blobs import Blobs
-from cogency_tui.store.edit_records import ABSENT, Edit, FileChange, Version
+from cogency_tui.store.edit_records import ABSENT, USER, Edit, FileChange, Version
 from cogency_tui.store.intents import Intent, add_unagreed
 from cogency_tui.temporary_files import owner
 from cogency_tui.tools.journal_protocol import Bringing
@@ -176,6 +176,9 @@ async def _found(journal: "Journal", intent: Intent) -> _Found:
     ours = await in_thread(written_by_us, changes, journal.workspace, await journal.blobs(), before.began)
     taken = unclaimed(changes, [*others, *planned_by(intents, changes), *ours], intent.shadow.beside, last)
     taken = shared(rivals(intents, intent.origin.conversation), taken, after, time.time())
+    if intent.ended is not None and not intent.is_own:
+        # It ran in the background, beside the user.
+        taken = [replace(change, shared_with=(*change.shared_with, USER)) for change in taken]
     protected: list[FileChange] = []
     unagreed = frozenset[str]()
     moved: list[str] = []

@@ -348,7 +348,9 @@ class CallJournal:
 
         for edit in since.edits:
             origin = edit.origin
-            if edit.tool in BY_USER:
+            if edit.is_possibly_users:
+                await add("background", "", edit.timestamp)
+            elif edit.tool in BY_USER:
                 await add("user", "" if origin.conversation == own else origin.conversation, edit.timestamp)
             elif origin.conversation == own != origin.caller:
                 await add("subagent", origin.caller, edit.timestamp)
@@ -373,6 +375,9 @@ class CallJournal:
         journal = self._journal
         with _beforehand("Nothing was changed"):
             await journal.settle_unfinished()
+            await journal.commands.scan_before(
+                [journal.workspace.name_of(each.location.path) for each in changes]
+            )
             alone = await journal.alone()
         async with journal.lock, alone:
             with _beforehand("Nothing was changed"):

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from cogency_tui.agent.edits.change_attribution import named_conversations
+from cogency_tui.agent.edits.change_attribution import named_others
 from cogency_tui.agent.edits.file_history import REVIEW, path_today, renames, topmost
 from cogency_tui.agent.edits.prior_contents import Contents
 from cogency_tui.agent.edits.reverse import Reversal
@@ -141,8 +141,8 @@ def _reason(edits: Collection[Edit]) -> str:
     """Why edits of the conversation may be of others; empty if they are its own."""
     if any(edit.is_merged for edit in edits):
         return "changed by commits of the remote"
-    others = {other for edit in edits for other in edit.shared_with}
-    return f"possibly changed by a command of {named_conversations(others)}" if others else ""
+    others = named_others(edits)
+    return f"possibly changed by {others}" if others else ""
 
 
 def obstructed(goals: Iterable[Goal], plan: Plan) -> list[Goal]:

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from cogency_tui.agent.edits.change_attribution import named_conversations
+from cogency_tui.agent.edits.change_attribution import named_others
 from cogency_tui.agent.edits.file_history import GUARD, REDO, RESTORE, UNDO
 from cogency_tui.agent.edits.overwriting import Goal, goals, goals_before, obstructed, with_deviations
 from cogency_tui.agent.edits.prior_contents import Contents
@@ -69,9 +69,10 @@ class Undo:
         """Plan to revert these edits except those that another conversation may have made, or that came
         with commits of a remote; errors as `of_edits`.
         """
-        left = left_in(to_undo(await self._edits(), ids))
+        edits = await self._edits()
+        left = left_in(to_undo(edits, ids))
         own = set(ids).difference(edit.id for edit in left)
-        if left and not own:
+        if left and not to_undo(edits, own):
             raise UsageError(f"Nothing was changed. {left_out(left)}")
         return replace(await self.of_edits(own), left=tuple(left))
 
@@ -90,12 +91,16 @@ class Undo:
         `path`, only those of that path. Errors as `of_edits`.
         """
         edits = await self._edits()
-        turn = latest_turn(edits) if turn is None else turn
+        passed_over: Sequence[Edit] = ()
+        if turn is None and (turn := latest_turn(edits)) is not None:
+            later = to_undo(edits, {edit.id for edit in edits if edit.origin.turn > turn})
+            passed_over = [edit for edit in later if edit.is_possibly_users]
         if turn is None:
             raise UsageError("Nothing to undo: no edit of this conversation is applied.")
         here = [edit for edit in edits if path is None or path in (edit.path, edit.old_path)]
-        plan = replace(await self.of_own(made_in(here, turn)), turn=turn)
+        plan = await self.of_own(made_in(here, turn))
         left = {edit.id for edit in plan.left}
+        plan = replace(plan, turn=turn, left=(*plan.left, *passed_over))
         chosen = [edit for edit in to_undo(edits, made_in(here, turn)) if edit.id not in left]
         return await self._with_deviations(plan, obstructed(goals_before(chosen, edits), plan))
 
@@ -193,7 +198,7 @@ class Undo:
     async def asks_about(self, plan: Plan) -> str:
         """The question to the user before a plan is applied, with the files named: about an imported
         conversation all of it; about any other, what is outside the project, and what another conversation
-        may have changed. Empty if there is none.
+        or the user may have changed. Empty if there is none.
         """
         questions = [await self._asks_about_paths(plan), await self._asks_about_shared(plan)]
         return " ".join(filter(None, questions))
@@ -203,8 +208,8 @@ class Undo:
         shared = [edit for edit in await self._edits() if edit.shared_with and edit.id in undone]
         if not shared:
             return ""
-        others = named_conversations({other for edit in shared for other in edit.shared_with})
-        return f"A command of {others} may have made the changes to {_named([edit.path for edit in shared])}."
+        others, named = named_others(shared), _named([*dict.fromkeys(edit.path for edit in shared)])
+        return f"{others[0].upper()}{others[1:]} may have made the changes to {named}."
 
     async def _asks_about_paths(self, plan: Plan) -> str:
         changes = [each.change for each in plan.changes]
@@ -271,6 +276,9 @@ class Undo:
                 replace(change, made=made.get(path, "")) for change, path in zip(changes, paths, strict=True)
             ]
 
+        await journal.commands.scan_before(
+            [path for each in changes for path in (each.old_path, each.path) if path]
+        )
         call, intent = f"{plan.tool}-{secrets.token_hex(4)}", 0
         async with journal.lock, await journal.alone():
             try:

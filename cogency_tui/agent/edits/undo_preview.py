@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import compress
 
-from cogency_tui.agent.edits.change_attribution import named_conversations
+from cogency_tui.agent.edits.change_attribution import named_others
 from cogency_tui.agent.edits.prior_contents import Contents
 from cogency_tui.agent.edits.reverse import Obstacle, Reversal
 from cogency_tui.agent.edits.undo_selection import ReversalStep
@@ -103,14 +103,16 @@ class Plan:
 def left_out(edits: Collection[Edit]) -> str:
     """Why shared or merged edits stay as they are, and how to revert them; empty for none."""
     merged = [edit for edit in edits if edit.is_merged]
-    shared = [edit for edit in edits if not edit.is_merged]
-    others = named_conversations({other for edit in shared for other in edit.shared_with})
+    users = [edit for edit in edits if edit.is_possibly_users and not edit.is_merged]
+    shared = [edit for edit in edits if not (edit.is_possibly_users or edit.is_merged)]
     notes = [
         f"Not reverted, because it came from the remote: {_names(merged)}. {_reverting(merged)}",
-        f"{_names(shared)} stay{'s' * _is_one(shared)} unchanged: a command of {others} ran at the same "
+        f"{_names(shared)} stay{'s' * _is_one(shared)} unchanged: {named_others(shared)} ran at the same "
         f"time and may have made the change. {_reverting(shared)}",
+        f"{_names(users)} stay{'s' * _is_one(users)} unchanged: {named_others(users)} may have made the "
+        f"change while a background command ran. {_reverting(users)}",
     ]
-    return " ".join(compress(notes, (merged, shared)))
+    return " ".join(compress(notes, (merged, shared, users)))
 
 
 def _is_one(edits: Collection[Edit]) -> bool:

@@ -112,11 +112,13 @@ def to_undo(edits: Sequence[Edit], requested: Collection[int]) -> list[Edit]:
 
 
 def latest_turn(edits: Sequence[Edit]) -> int | None:
-    """The last turn with an edit of the agent's that is not undone."""
+    """The last turn with an edit of the agent's that is not undone; only if there is none, one with edits
+    that the user may have made.
+    """
     undone = undone_edits(edits)
-    own = (edit for edit in edits if edit.id not in undone and not (edit.is_merged or _is_passive(edit)))
-    turns = [edit.origin.turn for edit in own]
-    return max(turns, default=None)
+    own = [edit for edit in edits if edit.id not in undone and not (edit.is_merged or _is_passive(edit))]
+    certain = [edit for edit in own if not edit.is_possibly_users]
+    return max((edit.origin.turn for edit in certain or own), default=None)
 
 
 def made_in(edits: Iterable[Edit], turn: int) -> set[int]:

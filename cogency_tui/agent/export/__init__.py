@@ -21,6 +21,7 @@ from cogency_tui.protocol.events import (
     Event,
     PlannedStep,
     ResultEvent,
+    answers_shown,
     error_text,
     outcome_shown,
 )
@@ -173,7 +174,7 @@ def _task(step: PlannedStep) -> str:
 
 def _answered(answered: AnsweredQuestion) -> str:
     """A question, and the answers to it as a list."""
-    answers = [f"- {_plain(answer)}" for answer in answered["answers"]]
+    answers = [f"- {_plain(answer)}" for answer in answers_shown(answered)]
     return "\n".join([f"**{_plain(' '.join(answered['question'].split()))}**", "", *answers])
 
 
@@ -276,7 +277,7 @@ def _task_html(step: PlannedStep) -> str:
 
 
 def _answered_html(answered: AnsweredQuestion) -> str:
-    answers = "".join(f"<li>{_escaped(answer)}</li>" for answer in answered["answers"])
+    answers = "".join(f"<li>{_escaped(answer)}</li>" for answer in answers_shown(answered))
     return f"<p><b>{_escaped(answered['question'])}</b></p><ul>{answers}</ul>"
 
 

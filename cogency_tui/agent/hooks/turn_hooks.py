@@ -53,6 +53,8 @@ class TurnHooks:
         self._conversation = conversation
         self._runner = HookRunner(conversation.engine, conversation.gate.keeps_changes)
         self._in_session = False
+        self._of_session: HookContext | None = None
+        """What the hooks before the session have for its first message, until that is sent."""
 
     async def begin(self, query: str | None, *, is_new: bool) -> HookContext:
         """Run the hooks before a session, which begins with the first turn here, a turn and its message.
@@ -61,13 +63,16 @@ class TurnHooks:
         Raises:
             HookBlockedError: one of them blocks the message or the turn.
         """
-        context, is_next = HookContext(), query is not None
+        is_next = query is not None
         if not self._in_session:
-            self._in_session = True
+            begun = HookContext()
             source = {"source": "startup" if is_new else "resume"}
             async for hook, verdict in self._run("before_session", source, is_next=is_next):
                 self._note(hook, verdict)
-                context.add(hook, verdict)
+                begun.add(hook, verdict)
+            self._in_session, self._of_session = True, begun
+        of_session = self._of_session or HookContext()
+        context = HookContext(of_session.text, [*of_session.added])
         async for hook, verdict in self._run("before_turn", {"message": query or ""}, is_next=is_next):
             self._require(hook, verdict, "The turn did not begin")
             context.add(hook, verdict)
@@ -75,6 +80,7 @@ class TurnHooks:
             async for hook, verdict in self._run("before_message", {"message": query}, is_next=True):
                 self._require(hook, verdict, "The message was not sent")
                 context.add(hook, verdict)
+        self._of_session = None
         return context
 
     async def after_message(self, text: str, say: Say) -> list[str]:
@@ -104,6 +110,12 @@ class TurnHooks:
             self._in_session = False
             async for _ in self._run("after_session", {}, LONGEST_END):
                 pass
+
+    @property
+    def precede_messages(self) -> bool:
+        """True if there are hooks to run before a message is sent."""
+        events: tuple[HookEvent, ...] = ("before_session", "before_turn", "before_message")
+        return any(True for event in events for _ in self._due(event, {}))
 
     @property
     def sees_messages(self) -> bool:

@@ -188,17 +188,24 @@ class Inquiry:
 @dataclass(frozen=True, slots=True)
 class InquiryAnswer:
     """The `answers` to each question of an inquiry: labels of its choices, or the user's own words; none to a
-    question that was skipped. If they `declined`, `reason` is what they wrote to that; it goes to the model.
+    question that was skipped. `reasons` are what the user wrote to each that they skipped; they go to the
+    model. If they `declined`, which is to skip all, `reason` is what they wrote to that.
     """
 
     answers: Answers = ()
     declined: bool = False
     reason: str = ""
+    reasons: Sequence[str] = ()
 
     @classmethod
-    def of(cls, answers: Answers) -> Self:
+    def of(cls, answers: Answers, reasons: Sequence[str] = ()) -> Self:
         """The answers given to one question after the other; a refusal if each was skipped."""
-        return cls(answers) if any(answers) else cls(declined=True)
+        given = list(reasons) if any(reasons) else []
+        if any(answers):
+            return cls(answers, reasons=tuple(given))
+        if len(set(given)) == 1:
+            return cls(declined=True, reason=given[0])
+        return cls(declined=True, reasons=tuple(given))
 
 
 Inquire = Callable[[Inquiry], Awaitable[InquiryAnswer | None]]
@@ -577,9 +584,15 @@ class Gate:
         if answer is None:
             raise _no_user()
         if answer.declined:
-            details = f": {answer.reason}" if answer.reason else ". Decide yourself, or go on without it."
-            raise DeclinedError(f"The user did not answer{details}", "the user did not answer", answer.reason)
-        return replace(intent, answers=answer.answers)
+            words = answer.reason or "; ".join(
+                f"{question.name}: {reason or 'skipped'}"
+                for question, reason in zip(intent.questions, answer.reasons, strict=False)
+            )
+            details = f": {words}" if words else ". Decide yourself, or go on without it."
+            what = "question" if len(intent.questions) == 1 else "questions"
+            message, reason = f"The user skipped the {what}{details}", f"the user skipped the {what}"
+            raise DeclinedError(message, reason, words, skipped=True)
+        return replace(intent, answers=answer.answers, reasons=answer.reasons)
 
     async def files_changed(self) -> None:
         """Ask again about the changes of files that would be others by now."""

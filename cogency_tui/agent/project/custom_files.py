@@ -29,6 +29,9 @@ _LARGEST = 256 << 10
 _MOST = 200
 """Files of a folder."""
 
+_COMMAND_MARKS = ("!", "/")
+"""What the user's own commands begin with."""
+
 _COMMAND = re.compile(r"[a-z][a-z0-9-]{0,31}")
 _NAME = re.compile(r"[\w.-]{1,64}", re.ASCII)
 _COMMAND_KEYS = ("description", "takes")
@@ -41,6 +44,9 @@ _OWN_MODEL = "default"
 class CustomCommand(msgspec.Struct, frozen=True):
     """A message with a name. `takes` describes its argument, `place` is the file; `group` is one of the
     groups of commands that the user is shown. `gap` is between the text and an argument at its end.
+
+    Invariant: no front end takes its message for a command of the user's, also when the user is given it
+    back to edit and sends it again.
     """
 
     name: str
@@ -54,8 +60,11 @@ class CustomCommand(msgspec.Struct, frozen=True):
     def message(self, argument: str) -> str:
         """The message to send: with the argument in place of `$ARGUMENTS`, or at the end."""
         if ARGUMENTS in self.text:
-            return self.text.replace(ARGUMENTS, argument)
-        return f"{self.text}{self.gap}{argument}" if argument else self.text
+            text = self.text.replace(ARGUMENTS, argument)
+        else:
+            text = f"{self.text}{self.gap}{argument}" if argument else self.text
+        is_like_command = text.lstrip().startswith(_COMMAND_MARKS)
+        return f"Prompt of the command {self.name}:\n\n{text}" if is_like_command else text
 
 
 class CustomFiles(msgspec.Struct, frozen=True):

@@ -17,13 +17,15 @@ from cogency_tui.safe_text import one_line
 @dataclass(frozen=True, slots=True)
 class PlannedCommand:
     """A command of the file at `place`, on one line and cleaned, and what it runs on; `problem` is why it
-    does not run. Without `when`, it is why the commands of the file cannot be shown.
+    does not run. Without `when`, it is why the commands of the file cannot be shown. `hook` is the name of
+    the hook whose command it is.
     """
 
     place: str
     when: str
     command: str
     problem: str = ""
+    hook: str = ""
 
 
 def planned_commands(part: Part) -> list[PlannedCommand]:
@@ -47,7 +49,13 @@ def _of_settings(part: Part) -> Iterator[PlannedCommand]:
             continue
         for hook in hooks:
             when = f"{hook.claude_event} {hook.is_for_each}".strip()
-            yield PlannedCommand(part.path, one_line(when), one_line(hook.command), one_line(hook.problem))
+            yield PlannedCommand(
+                part.path,
+                one_line(when),
+                one_line(hook.command),
+                one_line(hook.problem),
+                one_line(hook.name),
+            )
 
 
 def _of_config(data: bytes) -> Iterator[PlannedCommand]:
@@ -65,7 +73,7 @@ def _of_config(data: bytes) -> Iterator[PlannedCommand]:
         events = cast("list[object]", on) if isinstance(on, list) else [on]
         when = f"{', '.join(map(str, events))} ({name})"
         problem = "" if hook.get("enabled", True) is True else "enabled = false"
-        yield PlannedCommand(place, one_line(when), _command(hook), problem)
+        yield PlannedCommand(place, one_line(when), _command(hook), problem, one_line(name))
     for name, server in _tables(table, "mcp"):
         if "command" in server:
             yield PlannedCommand(place, one_line(f"MCP server {name}"), _command(server))

@@ -7,6 +7,7 @@ everything else. The parsed bytes are those that were trusted; a file with any e
 calls block.
 """
 
+import json
 import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -102,13 +103,18 @@ class ProjectSettings:
         self.project = project
         self.problem = ""
         """The problems with files that are not used, as of the last `refresh`."""
+        self.problems: tuple[str, ...] = ()
+        """The same, each by itself."""
         self.hook_problems: tuple[str, ...] = ()
         """Those with files of hooks alone."""
+        self._unreported = ""
         self._read_own = own
         self._own = now = own()
         self._folder = folder
         self._claude = claude
-        self._files: tuple[Mapping[str, bytes], Mapping[str, bytes], bytes] = ({}, {}, b"")
+        self._last_claude: list[Hook] = []
+        """The user's own hooks of Claude Code when their file could last be used."""
+        self._files: tuple[Mapping[str, bytes], Mapping[str, bytes], bytes | str] = ({}, {}, b"")
         self._is_new = True
         self.skills: tuple[ListedSkill, ...] = ()
         """All skills, as of the last `refresh`."""
@@ -170,44 +176,67 @@ class ProjectSettings:
             problems.append(exc.advice)
         hooks = self._gather_hooks(own, brought.hooks, files[0], files[2], problems)
         self.now = _with_skills(replace(now, hooks=hooks), skills) if skills else replace(now, hooks=hooks)
-        self.problem = " ".join(problems)
+        before, self.problem, self.problems = self.problem, " ".join(problems), tuple(problems)
+        if self.problem != before:
+            self._unreported = self.problem
+
+    def take_problem(self) -> str:
+        """Return, once, the problems with files that are not used."""
+        problem, self._unreported = self._unreported, ""
+        return problem
 
     def _gather_hooks(
         self,
         own: Settings,
         brought: "Sequence[Hook]",
         contents: Mapping[str, bytes],
-        claude: bytes,
+        claude: bytes | str,
         problems: list[str],
     ) -> "tuple[Hook, ...]":
         """All hooks, the user's first; append to `problems`."""
         own_problems: list[str] = []
         configured = _hooks(own.hooks, "user", dict.fromkeys(own.hooks, OWN_CONFIGURATION), own_problems)
-        own_claude = _claude_hooks(claude, "user", self._claude_file, own_problems)
-        found = [*configured, *own_claude]
+        found = [*configured, *self._own_claude_hooks(claude, own_problems)]
         names = {hook.name for hook in found}
         found += [hook for hook in brought if hook.name not in names]
         for name in SETTINGS_FILES if own.claude_hooks else ():
             path = self.project / name.removeprefix(ABOVE)
-            found += _claude_hooks(contents.get(name, b""), "project", path, own_problems)
+            wrong: list[str] = []
+            found += _claude_hooks(contents.get(name, b""), "project", path, wrong)
+            own_problems += [f"{each}. Its hooks are not used." for each in wrong]
         problems += own_problems
         self.hook_problems = tuple(own_problems)
         return tuple(found)
+
+    def _own_claude_hooks(self, data: bytes | str, problems: list[str]) -> "list[Hook]":
+        """The user's own hooks of Claude Code in `data`. If that cannot be used, or is why the file cannot be
+        read, the last ones remain in force; append to `problems`."""
+        wrong: list[str] = [data] if isinstance(data, str) else []
+        hooks = _claude_hooks(b"" if isinstance(data, str) else data, "user", self._claude_file, wrong)
+        if not wrong:
+            self._last_claude = hooks
+            return hooks
+        state = "Its last hooks stay in force." if self._last_claude else "Its hooks are not used."
+        problems.append(f"{wrong[0]}. {state}")
+        return self._last_claude
 
     @property
     def _claude_file(self) -> Path:
         return (self._claude or self._folder) / "settings.json"
 
-    def _read_claude(self) -> bytes:
-        """The user's settings of Claude Code, if they have hooks."""
+    def _read_claude(self) -> bytes | str:
+        """The user's settings of Claude Code, if they have hooks or may have; or why they cannot be read."""
         if self._claude is None:
             return b""
+        file = self._claude_file
         try:
-            text = toml_reader.read_text(self._claude_file)
-        except ConfigError:
-            # It is of no use to the other program either.
-            return b""
-        return text.encode() if '"hooks"' in text else b""
+            text = toml_reader.read_text(file)
+        except ConfigError as exc:
+            return str(exc).removesuffix(".").replace(str(file), short_path(file))
+        if not text.strip():
+            # An editor may be saving it.
+            return b" " if self._last_claude and file.exists() else b""
+        return text.encode() if '"hooks"' in text or not _is_json(text) else b""
 
     def ignored_claude_files(self) -> list[Path]:
         """The user's settings of Claude Code with hooks, if these are ignored (`claude_hooks`). Blocks."""
@@ -311,8 +340,16 @@ def _claude_hooks(data: bytes, owner: "Owner", path: Path, problems: list[str]) 
     try:
         return read_claude_hooks(data, owner, short_path(path))
     except SettingsError as exc:
-        problems.append(f"{short_path(path)}: {exc}. Its hooks are not used.")
+        problems.append(f"{short_path(path)}: {exc}")
         return []
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text.removeprefix("\ufeff"))
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def _with_skills(delegates: Delegates, listed: "Sequence[ListedSkill]") -> Delegates:

@@ -28,6 +28,7 @@ from cogency_tui.store.edits import Edits
 from cogency_tui.store.events import missing
 from cogency_tui.store.forks import Forks, ForkTree
 from cogency_tui.store.open_locks import Mark, Presence
+from cogency_tui.store.project_scope import scope_of
 from cogency_tui.store.search.index_file import BLOBS
 from cogency_tui.store.search.query import parse
 from cogency_tui.store.search.search_thread import SearchService
@@ -283,16 +284,22 @@ class Recall:
         self, *, where: Where = "project", since: float | None = None, before: float | None = None
     ) -> Statistics:
         """The totals of a period, between two moments in Unix seconds."""
-        project = self.project if where == "project" else None
-        return await self._search(
-            lambda searcher: statistics(searcher.view.connection, project, since, before)
-        )
+
+        def work(searcher: Searcher) -> Statistics:
+            connection = searcher.view.connection
+            own = scope_of(connection, searcher.directory, self.project) if where == "project" else None
+            return statistics(connection, own, since, before)
+
+        return await self._search(work)
 
     async def usage(self, by: "Sequence[Dimension]", span: "Span") -> "UsageReport":
         """The usage of a period by dimensions."""
         from cogency_tui.agent.usage_report import report_usage
 
-        return await self._search(lambda searcher: report_usage(searcher.view.connection, by, span))
+        def work(searcher: Searcher) -> "UsageReport":
+            return report_usage(searcher.view.connection, by, span, searcher.directory, self.project)
+
+        return await self._search(work)
 
     async def open_elsewhere(self) -> list[Mark]:
         """The conversations that other processes currently have open."""

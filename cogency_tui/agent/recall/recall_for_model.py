@@ -70,13 +70,15 @@ class PastConversations:
         return summary.through if summary else 0
 
     async def elsewhere(self, conversation: str) -> str:
-        """The project of a conversation, if it is not this one; else empty.
+        """The project of a conversation, if it is neither this one nor a worktree of it; else empty.
 
         Raises:
             ToolError: there is no such conversation.
         """
         project = (await self._resolved(conversation)).project
-        return "" if project == str(self._workspace.root) else project
+        store = await self._store()
+        own = await store.main_project(str(self._workspace.root))
+        return "" if await store.main_project(project) == own else project
 
     async def read(self, conversation: str, at: int | None) -> Passages:
         """The events around the one numbered `at`, or the last ones.

@@ -48,6 +48,11 @@ class CurrentDecisions:
         """Return whether all parts of a hunk have the same state, so that its current lines are known."""
         return len({self.part(part) for part in outline.parts}) == 1
 
+    def last_of_several(self, outline: Outline) -> int:
+        """The latest of the edits that made a hunk and are not reverted; 0 unless there are several."""
+        made = {part.edit for part in outline.parts if self.part(part) != "reverted"}
+        return max(made) if len(made) > 1 else 0
+
     def is_uniform(self, history: FileHistory, outlines: Outlines) -> bool:
         """Return whether each hunk of a change is reverted as a whole or not at all, and so is all that is no
         change of lines.

@@ -16,7 +16,7 @@ from cogency_tui.agent.edits.undo import Undo
 from cogency_tui.agent.edits.undo_preview import Plan, plan_of
 from cogency_tui.agent.edits.undo_selection import ReversalStep, undone_edits
 from cogency_tui.agent.review.decision_target import Selection, selections_of
-from cogency_tui.agent.review.hunk_transitions import Replaced, undone
+from cogency_tui.agent.review.hunk_transitions import Replaced, undone, undone_with
 from cogency_tui.agent.review.model import Outline, Target
 from cogency_tui.agent.review.snapshot import ReviewSnapshot, ReviewSource
 from cogency_tui.agent.review.superseded import Superseded, gone_parts
@@ -82,12 +82,28 @@ class Decisions:
         marked = await self._superseded.mark(snapshot, files)
         return {part for file in marked for part in gone_parts(file)}
 
-    async def revert(self, *targets: Target, for_good: bool = False) -> tuple[list[Edit], list[str]]:
+    async def revert(
+        self, *targets: Target, for_good: bool = False
+    ) -> tuple[list[Edit], list[str], list[str]]:
         """Revert the agent's lines; those that were changed since are marked as in conflict. Return the edits
-        that this made, and the paths that were left because content of one in conflict was moved there.
+        that this made, the paths that were left because content of one in conflict was moved there, and those
+        whose changes may be the user's, as far as no path of these was named.
         """
         snapshot = await self._source.snapshot()
-        selections = await selections_of(self._source, snapshot, *targets)
+        selections: list[Selection] = []
+        left: list[str] = []
+        for target in targets:
+            for each in await selections_of(self._source, snapshot, target):
+                own = each if target.path else _without_users(each)
+                selections += [own] if own else []
+                left += [each.path] if own is not each else []
+        left = [*dict.fromkeys(left)]
+        nothing = UsageError(
+            f"Nothing was reverted: you may have made the changes to {', '.join(map(shown, left))}.",
+            "Revert them one by one.",
+        )
+        if left and not selections:
+            raise nothing
         gone = await self._gone(snapshot, selections)
         whole = [
             selection
@@ -119,8 +135,32 @@ class Decisions:
 
         trial, chosen = await self._source.journal.reading(plan)
         action = NewAction("revert", _path_of(targets))
-        made = await self._carry_out(action, snapshot, chosen, UNDO, trial, for_good=for_good)
-        return made, [each.path for each in selections if each not in chosen]
+        try:
+            made = await self._carry_out(action, snapshot, chosen, UNDO, trial, for_good=for_good)
+        except UsageError as error:
+            raise (nothing if left else error) from error
+        return made, [each.path for each in selections if each not in chosen], left
+
+    async def revert_last_edit(self, target: Target) -> list[Edit]:
+        """Revert what the latest edit did in one hunk that several edits made, such as a formatter's."""
+        snapshot = await self._source.snapshot()
+        selections = await selections_of(self._source, snapshot, target)
+        if len(selections) != 1 or len(selections[0].chosen) != 1:
+            raise UsageError("Revert the last edit of one hunk at a time.", "Choose one that has lines.")
+        selection, outline, decisions = selections[0], selections[0].chosen[0], snapshot.decisions
+        last = decisions.last_of_several(outline)
+        if not last:
+            raise UsageError("A single edit made this hunk.", "Revert the hunk.")
+        parts = [part for part in outline.parts if part.edit == last and decisions.part(part) != "reverted"]
+        undoes = undone_with(parts, selection.outlines, decisions, selection.history)
+
+        def plan(_contents: Contents, blobs: Blobs) -> _Trial:
+            made = selection.patcher(blobs).steps_of_edit(outline, last, undoes)
+            return _Trial(made, {Part(each.edit, each.hunk): "reverted" for each in undoes})
+
+        trial = await self._source.journal.reading(plan)
+        action = NewAction("revert", target.path)
+        return await self._carry_out(action, snapshot, selections, UNDO, trial, all_or_none=True)
 
     async def edit(self, target: Target, text: str, seen: str | None = None) -> list[Edit]:
         """Replace the lines of one hunk, which the user has `seen`, with the user's; mark it as edited."""
@@ -166,12 +206,16 @@ class Decisions:
         trial: _Trial,
         *,
         for_good: bool = False,
+        all_or_none: bool = False,
     ) -> list[Edit]:
         plan = await self._source.journal.reading(partial(plan_of, tool, trial.steps))
         marks: dict[Part, State] = trial.marks
         if action.kind == "keep" and plan.obstacles:
             first = plan.obstacles[0]
             raise WorkspaceError(f"Not restored: {shown(first.path)}: {first.reason}.")
+        if all_or_none and plan.obstacles:
+            first = plan.obstacles[0]
+            raise WorkspaceError(f"Not reverted: {shown(first.path)}: {first.reason}.", "Revert the hunk.")
         if action.kind == "revert":
             failed = {each.edit for obstacle in plan.obstacles for each in obstacle.undoes}
             failed_parts = {Part(*each) for obstacle in plan.obstacles for each in _pairs(obstacle.undoes)}
@@ -221,6 +265,26 @@ async def applied(
 def reverse(marks: Iterable[MarkChange]) -> tuple[MarkChange, ...]:
     """The changes that restore marks."""
     return tuple(MarkChange(mark.part, mark.after, mark.before) for mark in marks)
+
+
+def _without_users(selection: Selection) -> Selection | None:
+    """The part of a selection that the user has certainly not made; None if there is none. What was reverted
+    already is not looked at."""
+    edits = selection.history.edits
+    doubtful = {edit.id for edit in edits if edit.is_possibly_users} - selection.snapshot.reverted
+    if not doubtful:
+        return selection
+    if not selection.is_lines:
+        return None
+    decisions = selection.snapshot.decisions
+    certain = tuple(
+        outline
+        for outline in selection.chosen
+        if doubtful.isdisjoint(part.edit for part in outline.parts) or decisions.hunk(outline) == "reverted"
+    )
+    if len(certain) == len(selection.chosen):
+        return selection
+    return replace(selection, chosen=certain, is_named=True) if certain else None
 
 
 def _path_of(targets: Sequence[Target]) -> str:

@@ -127,7 +127,7 @@ def load(
         )
         own = tuple(comment for comment in comments if comment.hunk == outline.id)
         made = tuple(edits[id] for id in dict.fromkeys(part.edit for part in outline.parts))
-        hunks.append(Hunk(outline, state, own, changes, made))
+        hunks.append(Hunk(outline, state, own, changes, made, last_edit=file.last_edits.get(outline.id)))
     merged_old += new[done:]
     notes += _endings(before, after)
     return FileDiff(file, tuple(merged_old), tuple(new), tuple(hunks), tuple(notes))

@@ -84,6 +84,10 @@ class HunkPatcher:
                 found += self._part_steps(each.outline, undoes)
         return found
 
+    def steps_of_edit(self, outline: Outline, edit: int, undoes: Sequence[Undone]) -> list[ReversalStep]:
+        """The steps to merge so that what one edit did in a hunk is reverted."""
+        return [*self._part_steps(outline, undoes, edit)]
+
     def mergeable(self, targets: Sequence[Replaced], contents: Contents) -> list[Replaced]:
         """The hunks, out of these, whose lines were not changed since; reads the current file.
 
@@ -201,12 +205,14 @@ class HunkPatcher:
         states = {self._decisions.part(part) for part in target.outline.parts}
         return target.reverted and (target.outline.mixed or (len(states) > 1 and "reverted" in states))
 
-    def _part_steps(self, outline: Outline, undoes: Sequence[Undone]) -> Iterator[ReversalStep]:
-        """Revert the hunks of single edits, the latest first."""
+    def _part_steps(
+        self, outline: Outline, undoes: Sequence[Undone], only: int = 0
+    ) -> Iterator[ReversalStep]:
+        """Revert the hunks of single edits, or those of the `only` one, the latest first."""
         own = {part: _undone(part) for part in outline.parts}
         edits = {edit.id: edit for edit in self._history.edits}
         for part in sorted(outline.parts, reverse=True):
-            if self._decisions.part(part) == "reverted":
+            if self._decisions.part(part) == "reverted" or only not in (0, part.edit):
                 continue
             edit = edits[part.edit]
             before, after = content(edit.before, self._blobs), content(edit.after, self._blobs)
@@ -237,7 +243,13 @@ def undone(
     targets: Iterable[Replaced], outlines: Outlines, decisions: CurrentDecisions, history: FileHistory
 ) -> list[Undone]:
     """The targets that reverting these hunks undoes: their parts, and the edits of which nothing is left."""
-    parts = _parts(targets)
+    return undone_with(_parts(targets), outlines, decisions, history)
+
+
+def undone_with(
+    parts: Sequence[Part], outlines: Outlines, decisions: CurrentDecisions, history: FileHistory
+) -> list[Undone]:
+    """The targets that reverting these parts undoes: as `undone`."""
     gone = {*parts} | {part for part in outlines.parts if decisions.part(part) == "reverted"}
     shown_parts = {part for outline in outlines.hunks for part in outline.parts}
     is_all = bool(parts) and is_of_content(history.change) and shown_parts <= gone

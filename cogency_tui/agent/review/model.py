@@ -115,7 +115,8 @@ class ChangedLines(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class ChangedFile:
     """A changed file in the list. `hunks` and `states` are parallel, from top to bottom; `texts` are the
-    user's replacements of hunks, by their ids.
+    user's replacements of hunks, by their ids, and `last_edits` the latest of several edits that made a hunk
+    and are not reverted.
 
     A file without hunks (`no_lines`, a mode, a name) has one state for the whole. `size` in bytes before
     and after. `comments` are all on the file. `edits` are the agent's, oldest first. `remaining` is the
@@ -134,6 +135,7 @@ class ChangedFile:
     mode: tuple[int, int]
     remaining: Remaining = ""
     texts: Mapping[str, str] = field(default_factory=dict[str, str])
+    last_edits: Mapping[str, Edit] = field(default_factory=dict[str, Edit])
 
     @property
     def path(self) -> str:
@@ -204,7 +206,8 @@ class Overview:
 @dataclass(frozen=True, slots=True)
 class Hunk:
     """A hunk to show and to decide about. `changes` are the exact runs of lines within it,
-    `problems` those that language servers reported with it."""
+    `problems` those that language servers reported with it. `last_edit` is that of `ChangedFile.last_edits`:
+    it can be reverted alone."""
 
     outline: Outline
     state: HunkState
@@ -212,6 +215,7 @@ class Hunk:
     changes: tuple[Difference, ...]
     edits: tuple[Edit, ...]
     problems: tuple[Diagnostic, ...] = ()
+    last_edit: Edit | None = None
 
     @property
     def id(self) -> str:
@@ -233,6 +237,11 @@ class Hunk:
         """True if hooks alone made it."""
         return all(map(hook_of, self.edits))
 
+    @property
+    def is_possibly_users(self) -> bool:
+        """True if the user may have made it, or a part of it."""
+        return any(edit.is_possibly_users for edit in self.edits)
+
 
 @dataclass(frozen=True, slots=True)
 class Target:
@@ -253,13 +262,14 @@ class Outcome:
     """The outcome of an action: the edits that it made, and the conflicts left for the user to decide.
 
     `conflicts` were left as they are, and are marked so; `held` are the paths that were left with them, since
-    content was moved between them. Everything else was done. `about` are the hunks of an action that was
-    undone or redone.
+    content was moved between them; `left` are those with changes that may be the user's, who has not chosen
+    them. Everything else was done. `about` are the hunks of an action that was undone or redone.
     """
 
     edits: tuple[Edit, ...] = ()
     conflicts: tuple[Obstacle, ...] = ()
     held: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
     about: tuple[Part, ...] = ()
 
 

@@ -258,13 +258,24 @@ class Review:
 
         Hunks whose lines were changed since are left as they are, marked as in conflict, and returned as
         `Outcome.conflicts`; so is, undecided, a file that content of theirs was moved to (`Outcome.held`).
-        All others are reverted together. `for_good` consents to the loss of contents that are too large to be
-        stored. Errors as `keep`, and if nothing is left of the target in the files.
+        Of a turn, or of everything, changes that may be the user's are left out (`Outcome.left`). All others
+        are reverted together. `for_good` consents to the loss of contents that are too large to be stored.
+        Errors as `keep`, and if nothing is left of the target in the files.
         """
         async with self._lock:
-            made, held = await self._decisions.revert(*targets, for_good=for_good)
-            left = [each for target in targets for each in await self.conflicts(target)]
-        return Outcome(tuple(made), tuple(left), tuple(held))
+            made, held, left = await self._decisions.revert(*targets, for_good=for_good)
+            conflicts = [each for target in targets for each in await self.conflicts(target)]
+        return Outcome(tuple(made), tuple(conflicts), tuple(held), tuple(left))
+
+    async def revert_last_edit(self, target: Target) -> Outcome:
+        """Revert what the latest edit did in a hunk that several edits made (`Hunk.last_edit`).
+
+        Raises:
+            UsageError: there is no such hunk, or a single edit made it.
+            WorkspaceError: its lines were changed since. Nothing was changed.
+        """
+        async with self._lock:
+            return Outcome(tuple(await self._decisions.revert_last_edit(target)))
 
     async def edited(self, *targets: Target) -> list[str]:
         """The paths of the targets' files in which it includes lines that the user edited.

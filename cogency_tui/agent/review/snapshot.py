@@ -285,6 +285,12 @@ def _file(
         hunks=hunks,
         states=decisions.states(hunks, ids),
         texts={hunk.id: text for hunk in hunks if (text := decisions.text(hunk)) is not None},
+        last_edits={
+            hunk.id: edit
+            for hunk in hunks
+            for edit in history.edits
+            if edit.id == decisions.last_of_several(hunk)
+        },
         comments=decisions.comments(hunks, ids),
         edits=history.edits,
         size=(change.before.size, change.after.size),

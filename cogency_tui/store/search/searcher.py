@@ -64,7 +64,7 @@ class Searcher:
 
     def __init__(self, directory: Path, connection: sqlite3.Connection) -> None:
         self.view = View(directory, connection)
-        self._directory = directory
+        self.directory = directory
 
     def search(
         self,
@@ -186,7 +186,7 @@ class Searcher:
                 terms.append(term)
                 values.append(value)
         if scope.project is not None:
-            term, own = of_project(self.view.connection, self._directory, scope.project)
+            term, own = of_project(self.view.connection, self.directory, scope.project)
             terms.append(term)
             values += own
         if above is not None:

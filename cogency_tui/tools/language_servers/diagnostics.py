@@ -25,6 +25,8 @@ _SAME_AS: Mapping[str, str] = {
 }
 """The rules of ruff for what a type checker finds by itself, with its own rules."""
 
+_MOST_EDITS = 50
+
 _ELSEWHERE = "F811"
 """The rule of ruff for which the type checker names the other one of two places."""
 
@@ -90,6 +92,34 @@ def distinct(problems: "Sequence[tuple[str, Problem]]") -> "list[tuple[str, Prob
     return kept
 
 
+class Reported:
+    """What was reported of the last edits by programs that find the same by rules of their own."""
+
+    def __init__(self) -> None:
+        self._edits: dict[str, dict[Hashable, int]] = {}
+
+    def add(self, edit: str, problems: "Sequence[tuple[str, Problem]]") -> "list[tuple[str, Problem]]":
+        """Note these `distinct` problems of an edit as reported; return them without those that another
+        program reported of it before."""
+        counts = self._edits.pop(edit, None)
+        counts = defaultdict[Hashable, int](int) if counts is None else counts
+        self._edits[edit] = counts
+        while len(self._edits) > _MOST_EDITS:
+            self._edits.pop(next(iter(self._edits)))
+        new: list[tuple[str, Problem]] = []
+        for name, each in problems:
+            shared = [rule for rule, same in _SAME_AS.items() if each.rule in (rule, same)]
+            own = [(rule, each.rule == rule, _subject_anywhere(name, each, rule)) for rule in shared]
+            others = [(rule, not is_linter, subject) for rule, is_linter, subject in own]
+            if (known := next((other for other in others if counts[other]), None)) is not None:
+                counts[known] -= 1
+                continue
+            for key in own:
+                counts[key] += 1
+            new.append((name, each))
+        return new
+
+
 def is_same_kind(one: "Problem", other: "Problem") -> bool:
     """Return whether two problems differ in their place at most."""
     return _kind(one) == _kind(other)
@@ -100,6 +130,12 @@ def _subject(name: str, problem: "Problem", rule: str) -> Hashable:
     mentioned = _NAME.search(problem.message) if _SAME_AS[rule] else None
     word = mentioned[1] if mentioned else ""
     return (name, rule, word, 0 if rule == _ELSEWHERE and word else problem.line)
+
+
+def _subject_anywhere(name: str, problem: "Problem", rule: str) -> Hashable:
+    """What a problem is about, as `_subject`, of a text that may have moved since: a name, or else a line."""
+    mentioned = _NAME.search(problem.message) if _SAME_AS[rule] else None
+    return (name, mentioned[1] if mentioned else problem.line)
 
 
 def _unmatched(

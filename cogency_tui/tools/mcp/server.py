@@ -85,17 +85,25 @@ async def _as_configured() -> None:
     """Leave the servers as they are."""
 
 
+async def _unknown() -> str:
+    """Give no reason."""
+    return ""
+
+
 @dataclass(frozen=True, slots=True)
 class Surroundings:
     """The environment of servers: the project, our environment variables and the secrets in them.
 
-    `refresh` is awaited before a call: it closes servers that are no longer configured.
+    `refresh` is awaited before a call and before a restart by the user: it closes servers that are no longer
+    configured, or whose programs changed since the user trusted them. `why_gone` returns why one of
+    them may not run, if there is more to say.
     """
 
     root: Path
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
     secrets: Mapping[str, str] = field(default_factory=dict[str, str])
     refresh: Callable[[], Awaitable[None]] = _as_configured
+    why_gone: Callable[[], Awaitable[str]] = _unknown
 
 
 class Server:

@@ -43,6 +43,8 @@ class Servers:
         self._offers: dict[str, tuple[Offer, ...]] = {}
         self._reported: dict[str, ServerState] = {}
         self._ending: set[asyncio.Task[None]] = set()
+        self._gone: set[str] = set()
+        """Names that were configured before."""
 
     @property
     def tools(self) -> Sequence[McpTool]:
@@ -60,9 +62,11 @@ class Servers:
         for name, server in list(self._servers.items()):
             if settings_by_name.get(name) != server.settings:
                 del self._servers[name]
+                self._gone.add(name)
                 self._offers.pop(name, None)
                 self._end(server)
                 self._tools = None
+        self._gone.difference_update(settings_by_name)
         for name, settings in settings_by_name.items():
             if name not in self._servers:
                 self._servers[name] = Server(name, settings, self._around, self._note_change(name))
@@ -114,11 +118,14 @@ class Servers:
         return lines
 
     async def restart(self, name: str) -> None:
-        """End a server, and begin to start it.
+        """End a server, and begin to start it, if it may still run.
 
         Raises:
-            UsageError: there is none of this name.
+            UsageError: there is none of this name, or no longer.
         """
+        await self._around.refresh()
+        if name in self._gone and (why := await self._around.why_gone()):
+            raise UsageError(f"MCP server {name} not started: {why}.")
         if name not in self._servers:
             there = ", ".join(self._servers) or "none"
             raise UsageError(f"Unknown MCP server {name!r}.", f"Configured: {there}.")

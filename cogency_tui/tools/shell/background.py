@@ -10,6 +10,7 @@ import asyncio
 import codecs
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass
 from functools import partial
@@ -91,10 +92,11 @@ class BackgroundState:
 
 
 class _Numbers:
-    """The last number that was given to a command."""
+    """The last number that was given to a command, and the conversations that were closed."""
 
     def __init__(self) -> None:
         self.last = 0
+        self.closed: set[str] = set()
 
 
 class Background:
@@ -108,7 +110,7 @@ class Background:
         self._all: dict[str, _Process] = {}
         self._numbers = _Numbers()
         self._lost: list[str] = []
-        """Those that ended with an earlier program, unknown to the model."""
+        """Those that ended with the conversation or an earlier program, unknown to the model."""
 
     def of(self, owner: str, *, ends_with_answer: bool = False) -> "Background":
         """Return the view of one conversation."""
@@ -177,6 +179,14 @@ class Background:
         """Return the topmost processes of the running commands."""
         return [process.pid for process in self._processes() if process.pid and process.ended is None]
 
+    def pid(self, id: str) -> int:
+        """Return the topmost process of a command; 0 if it has not started.
+
+        Raises:
+            ToolError: there is none with this id.
+        """
+        return self._process(id).pid
+
     def get(self, id: str) -> BackgroundState:
         """Return one of them.
 
@@ -192,6 +202,22 @@ class Background:
             ToolError: there is none with this id.
         """
         return self._process(id).unread()
+
+    def read_end(self, id: str) -> str:
+        """Return the end of its output since the last read; for the agent. Of a long one only the last lines,
+        and all remains to be read.
+
+        Raises:
+            ToolError: there is none with this id.
+        """
+        process = self._process(id)
+        whole = process.unread(keep=True).rstrip("\n")
+        last = "\n".join(whole.split("\n")[-_LAST_LINES:])[-_LAST_CHARACTERS:]
+        if len(last) == len(whole):
+            return process.unread()
+        before = whole[: len(whole) - len(last)].strip("\n")
+        lines = before.count("\n") + 1
+        return f"[{lines:,} {'line' if lines == 1 else 'lines'} before: read them with processes]\n{last}"
 
     def read_start(self, id: str) -> str:
         """Return its first output for the agent. Of a long one only the first lines, and all remains to be
@@ -242,13 +268,42 @@ class Background:
         """Return what the model does not know of the commands yet, in a line for the user and as text for the
         model; both empty without news."""
         lost, self._lost = self._lost, []
-        news = [_describe_lost(lost)] if lost else []
+        what = "conversation" if self._owner in self._numbers.closed else "program"
+        news = [_describe_lost(lost, what)] if lost else []
         news += [found for process in self._processes() if (found := process.take_news()) is not None]
         if not news:
             return "", ""
         return "; ".join(line for line, _text in news), "\n\n".join(
             [_HEAD_OF_NEWS, *(text for _, text in news)]
         )
+
+    def awaited(self) -> list[str]:
+        """Name those that are watched, each with its command, that run or have news of the watch or their end
+        for the model."""
+        return [process.name for process in self._processes() if process.is_awaited]
+
+    async def news(self) -> None:
+        """Return once one of those that are awaited has news; at once if there is none."""
+        waits = [asyncio.create_task(each.news()) for each in self._processes() if each.is_awaited]
+        try:
+            if waits:
+                await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for each in waits:
+                each.cancel()
+
+    async def wait(self, id: str, seconds: float) -> tuple[BackgroundState, str]:
+        """Wait until one of them has ended, or written what it is watched for, at most `seconds`; return its
+        state and the lines that matched, with which the model knows of them.
+
+        Raises:
+            ToolError: there is none with this id.
+        """
+        process = self._process(id)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await process.news()
+        return process.listed(), process.take_matches()
 
     async def over(self, id: str) -> None:
         """Return when it has ended, and none of its processes runs.
@@ -281,6 +336,7 @@ class Background:
 
     async def close(self) -> None:
         """End and forget all of them."""
+        self._numbers.closed.add(self._owner or "")
         ending = self._processes()
         await asyncio.gather(*(process.stop() for process in ending))
         for process in ending:
@@ -340,6 +396,8 @@ class _Process:
         """True if the model knows that it has ended."""
         self._watch: Watch | None = None
         self._redacted = redacted
+        self._news = asyncio.Event()
+        """Set by its end, and by news of the watch."""
 
     async def start(self, environ: Mapping[str, str], wrapper: Sequence[str]) -> None:
         """Start it.
@@ -355,6 +413,18 @@ class _Process:
     def name(self) -> str:
         """Its id and its command."""
         return f"{self.id} (`{_one_line(self._redactor.text(self._command))}`)"
+
+    @property
+    def is_awaited(self) -> bool:
+        """True if it is watched, and runs or has news."""
+        watch = self._watch
+        return watch is not None and (not self.is_end_known or watch.has_news)
+
+    async def news(self) -> None:
+        """Return once it has ended, or has news of the watch."""
+        while self.ended is None and (self._watch is None or not self._watch.is_worth_reporting):
+            self._news.clear()
+            await self._news.wait()
 
     async def wait(self, seconds: float | None) -> None:
         """Wait until it has ended, at most `seconds` if given."""
@@ -395,6 +465,13 @@ class _Process:
             watch.feed((head + tail)[-_SEARCHED:])
             self._watch = watch
 
+    def take_matches(self) -> str:
+        """Return the lines that matched and that the model does not know yet; empty without any."""
+        if self._watch is None or not self._watch.has_news:
+            return ""
+        found, omitted = self._watch.take()
+        return "\n".join([_joined(found), *([omitted] if omitted else [])])
+
     def take_news(self) -> tuple[str, str] | None:
         """Return what the model does not know yet, in a line and as text; None without news."""
         name, watch = self.name, self._watch
@@ -421,10 +498,16 @@ class _Process:
             texts.append(f"{name} has ended: {state}. Its last lines:\n{fenced(last or NO_OUTPUT)}")
         return ("; ".join(lines), "\n\n".join(texts)) if texts else None
 
-    def unread(self) -> str:
-        """Return its output since the last read."""
+    def unread(self, *, keep: bool = False) -> str:
+        """Return its output since the last read, which it is with this, unless that is to `keep` it."""
         head, missing, tail = self._unread.parts()
+        if keep:
+            gap = cut_mark(missing) if missing else ""
+            return self._redactor.text(f"{head.decode(errors='replace')}{gap}{tail.decode(errors='replace')}")
         self._unread = HeadAndTail(_HEAD, _TAIL)
+        if self._watch is not None and not missing:
+            # It is read here.
+            self._watch.take()
         final = self.ended is not None
         text = self._decoder.decode(head, final and not tail)
         if missing:
@@ -442,6 +525,8 @@ class _Process:
         self._unread.feed(data)
         if self._watch is not None:
             self._watch.feed(data)
+            if self._watch.is_worth_reporting:
+                self._news.set()
 
     async def _follow(self, running: RunningCommand) -> None:
         over = asyncio.ensure_future(running.over())
@@ -457,11 +542,13 @@ class _Process:
             running.close()
             if self._watch is not None:
                 self._watch.feed(b"", final=True)
+            self._news.set()
 
 
-def _describe_lost(ids: Sequence[str]) -> tuple[str, str]:
-    """Describe the commands that ended with an earlier program, in a line and as text."""
-    line = f"The conversation was closed: {', '.join(ids)} ended with it"
+def _describe_lost(ids: Sequence[str], what: str) -> tuple[str, str]:
+    """Describe the commands that ended with the conversation, or with an earlier program, in a line and as
+    text."""
+    line = f"The {what} was closed: {', '.join(ids)} ended with it"
     return line, f"{line}."
 
 

@@ -68,10 +68,12 @@ class Ended:
     @property
     def notes(self) -> list[str]:
         """Return notes on its processes that had not ended by themselves."""
-        return [
-            *([_LEFT_BEHIND] if self.left_behind else []),
-            *([f"[{_unended(self.stuck)}]"] if self.stuck else []),
-        ]
+        return [*([_LEFT_BEHIND] if self.left_behind else []), *self.unended]
+
+    @property
+    def unended(self) -> list[str]:
+        """Return a note on its processes that could not be ended, if there are any."""
+        return [f"[{_unended(self.stuck)}]"] if self.stuck else []
 
 
 class RunningCommand:

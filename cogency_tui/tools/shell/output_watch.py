@@ -105,6 +105,11 @@ class Watch:
     def has_news(self) -> bool:
         return bool(self._found)
 
+    @property
+    def is_worth_reporting(self) -> bool:
+        """True if it has news, or has failed."""
+        return self.has_news or self.has_failed
+
     def _search(self, line: str) -> None:
         if self.has_failed:
             return

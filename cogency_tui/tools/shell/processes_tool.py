@@ -1,6 +1,6 @@
-"""The tool `processes`: lists, reads, watches and stops the background commands of `shell`."""
+"""The tool `processes`: lists, reads, watches, awaits and stops the background commands of `shell`."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -14,27 +14,29 @@ _SUMMARY = 80
 
 class ProcessesArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     id: str = ""
-    action: Literal["list", "read", "stop", "watch"] = "list"
+    action: Literal["list", "read", "stop", "watch", "wait"] = "list"
     pattern: str = ""
+    seconds: Annotated[int, msgspec.Meta(ge=1, le=600)] = 120
 
 
 class Processes:
-    """Lists, reads, watches and stops the commands in `background`."""
+    """Lists, reads, watches, awaits and stops the commands in `background`."""
 
     name = "processes"
     kind: ToolKind = "execute"
     description = (
-        "Background commands of shell: list them, read the new output of one, stop it, or watch it for lines "
-        "that match the regex pattern."
+        "Background commands of shell: list them, read the new output of one, stop it, watch it for lines "
+        "that match the regex pattern, or wait for its end or a match."
     )
     brief = True
     args = ProcessesArgs
     aliases = Aliases(
+        Spellings({"timeout": "seconds"}),
         tools={
             "bash_output": Spellings({"bash_id": "id"}, {"action": "read"}),
             "kill_shell": Spellings({"shell_id": "id"}, {"action": "stop"}),
             "kill_bash": Spellings({"shell_id": "id", "bash_id": "id"}, {"action": "stop"}),
-        }
+        },
     )
 
     def __init__(self, background: Background) -> None:
@@ -56,6 +58,8 @@ class Processes:
         line = f"{process.id}: {summary(process.command)}"
         if args.action == "watch":
             return Intent("read", f"{'Watch' if args.pattern else 'Stop watching'} the output of {line}")
+        if args.action == "wait":
+            return Intent("read", f"Wait for {line}")
         if args.action == "read":
             return Intent("read", f"Read the output of {line}")
         return Intent("command", f"Stop {line}", detail=f"stop {process.id}: {process.command}", own=True)
@@ -70,12 +74,24 @@ class Processes:
             state = f"watched for {shown(process.watched)}" if process.watched else "no longer watched"
             done = "watched" if process.watched else state
             return Outcome(f"{process.id}: {done}", f"{process.described}, {state}")
+        matches = ""
+        if args.action == "wait":
+            process, matches = await self._background.wait(process.id, args.seconds)
         if args.action == "stop":
             process = await self._background.stop(process.id)
         if process.ended is not None:
             self._background.acknowledge(process.id)
         background = {process.id: process.ended is None}
-        output = self._background.read(process.id).rstrip("\n") or "(nothing new)"
+        if matches and process.ended is None:
+            return Outcome(
+                f"{process.id}: matched",
+                f"{process.described}; it wrote what matches {shown(process.watched)}:\n{matches}",
+                background=background,
+            )
+        # Of one that is watched, the model knows what matters.
+        is_brief = args.action == "stop" or (args.action == "wait" and bool(process.watched))
+        read = self._background.read_end if is_brief else self._background.read
+        output = read(process.id).rstrip("\n") or "(nothing new)"
         return Outcome(
             f"{process.id}: {process.described}",
             "\n".join([process.described, output, *_notes(process)]),
@@ -101,4 +117,4 @@ def summary(command: str) -> str:
 
 
 def _notes(process: BackgroundState) -> list[str]:
-    return process.ended.notes if process.ended else []
+    return process.ended.unended if process.ended else []

@@ -216,7 +216,7 @@ class Shell:
                 await completed(background.stop(id))
                 raise
             if found is not None and process.ended is None:
-                found.goes_on(lambda: background.over(id))
+                found.goes_on(lambda: background.over(id), background.pid(id))
         notes = _seen(found)
         output = background.read(id) if process.ended is not None else background.read_start(id)
         if output:

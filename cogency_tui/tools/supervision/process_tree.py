@@ -73,6 +73,27 @@ def children_of(pid: int) -> list[int]:
     return _children()(pid)
 
 
+def files_written_by(root: int) -> set[tuple[int, int]]:
+    """Return the files, by device and inode, that a process and those below it have open for writing, as far
+    as the system shows it (Linux)."""
+    found: set[tuple[int, int]] = set()
+    for pid in (root, *descendants(root)):
+        for handle in _listed(f"/proc/{pid}/fd"):
+            if _is_written(_read(f"/proc/{pid}/fdinfo/{handle}")):
+                try:
+                    there = os.stat(f"/proc/{pid}/fd/{handle}")  # noqa: PTH116 (as above)
+                except OSError:
+                    continue
+                found.add((there.st_dev, there.st_ino))
+    return found
+
+
+def _is_written(fdinfo: bytes) -> bool:
+    """proc(5): the flags are octal, the access mode among them."""
+    flags = [line.split()[1] for line in fdinfo.splitlines() if line.startswith(b"flags:")]
+    return bool(flags) and int(flags[0], 8) & os.O_ACCMODE != os.O_RDONLY
+
+
 def _children() -> Callable[[int], list[int]]:
     # Not every kernel is built to list the children of a process.
     listed = os.path.exists("/proc/thread-self/children")  # noqa: PTH110 (pathlib is slow to load)

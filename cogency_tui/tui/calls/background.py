@@ -6,7 +6,7 @@ timer runs otherwise.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -35,12 +35,19 @@ QUIET = 30.0
 
 class BackgroundCommands(FeatureCommands):
     """Updates the tool calls pane of `screen` with the agent's background commands. `changed` is called when
-    another number of them runs, `go_to` shows the list."""
+    another number of the conversation's runs, `go_to` shows the list. `others` returns the titles of the
+    other open conversations, by id."""
 
     def __init__(
-        self, screen: Screen[Any], bridge: Bridge, changed: Callable[[], None], go_to: Callable[[], None]
+        self,
+        screen: Screen[Any],
+        bridge: Bridge,
+        changed: Callable[[], None],
+        go_to: Callable[[], None],
+        others: Callable[[], Mapping[str, str]] = dict,
     ) -> None:
         super().__init__(screen, bridge)
+        self._others = others
         self._changed = changed
         self._go_to = go_to
         self._running = 0
@@ -57,7 +64,20 @@ class BackgroundCommands(FeatureCommands):
         """The commands that the user has stopped."""
 
     def handlers(self) -> dict[str, Handler]:
-        return {"show_background": lambda _argument: self._go_to()}
+        return {"show_background": self.show}
+
+    def show(self, _argument: str = "") -> None:
+        """Show the list, if there is one."""
+        self.refresh()
+        if self._shown:
+            self._go_to()
+        else:
+            self.say("No background processes.")
+
+    @property
+    def count(self) -> int:
+        """The number of those of the conversation that run."""
+        return sum(each.state == "running" and not each.conversation for each in self._shown)
 
     @property
     def running(self) -> list[str]:
@@ -75,21 +95,34 @@ class BackgroundCommands(FeatureCommands):
         for each in listed:
             self._notify(each)
         self._known = {each.id: each for each in listed}
-        commands = [_as_shown(each) for each in listed]
+        commands = self._arranged(listed)
         if commands or self._shown:
             self._shown = commands
             # A poll may come after the screen's widgets are removed, when a query would fail.
             self._pane = self._pane or self._screen.query_one(ToolCalls)
             self._pane.show_commands(commands, self._output)
-        running = sum(command.state == "running" for command in commands)
-        if running != self._running:
-            self._running = running
+        if self.count != self._running:
+            self._running = self.count
             self._changed()
+        running = sum(command.state == "running" for command in commands)
         if running > 0 and self._timer is None:
             self._timer = self._screen.set_interval(INTERVAL, self.refresh, name="background")
         elif running == 0 and self._timer is not None:
             self._timer.stop()
             self._timer = None
+
+    def _arranged(self, listed: "Sequence[BackgroundState]") -> list[BackgroundCommand]:
+        """The commands of this conversation, then those of others that run. What ended with a conversation
+        that is not open any more is left out; what runs for none is a sub-agent's."""
+        id, titles = self._bridge.conversation_id, self._others()
+        own, others = list[BackgroundCommand](), list[BackgroundCommand]()
+        for each in listed:
+            if each.owner in titles:
+                if each.ended is None:
+                    others.append(_as_shown(each, titles[each.owner]))
+            elif each.ended is None or each.owner in ("", id):
+                own.append(_as_shown(each))
+        return own + sorted(others, key=lambda command: command.conversation)
 
     def _notify(self, now: "BackgroundState") -> None:
         """Notify the user of what has happened since the last poll to a command of this conversation."""
@@ -146,7 +179,7 @@ class BackgroundCommands(FeatureCommands):
             return ""
 
 
-def _as_shown(listed: "BackgroundState") -> BackgroundCommand:
+def _as_shown(listed: "BackgroundState", conversation: str = "") -> BackgroundCommand:
     ended = listed.ended
     state: State = "running" if ended is None else "done" if ended.status == 0 else "failed"
     remark = _as_you(listed, listed.how)
@@ -161,7 +194,9 @@ def _as_shown(listed: "BackgroundState") -> BackgroundCommand:
         matches = f" · {found}" if listed.matches else ""
         remark = f"watching {one_line(listed.watched)}{matches}{skipped}"
         found = found if listed.matches else "watching"
-    return BackgroundCommand(listed.id, listed.command, listed.started, listed.seconds, state, remark, found)
+    return BackgroundCommand(
+        *(listed.id, listed.command, listed.started, listed.seconds, state, remark, found), conversation
+    )
 
 
 def _as_you(state: "BackgroundState", text: str) -> str:

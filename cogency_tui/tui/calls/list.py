@@ -200,7 +200,8 @@ class CallList(SelectList[Row]):
     def _draw_row(self, row: Row, width: int, styles: ThemeStyles, on: str) -> Line:
         rows, now = self.calls, self._clock()
         if row.is_heading:
-            return heading_row(HEADING, width, styles)
+            title = rows.commands[row.heading].conversation
+            return heading_row(f"{HEADING}: {title}" if title else HEADING, width, styles)
         if row.command >= 0:
             command = rows.commands[row.command]
             return command_row(

@@ -23,6 +23,8 @@ HIDDEN = -2
 """The step of a row that represents hidden steps."""
 
 HEADING = "Background processes"
+"""The heading of those of the conversation that is shown; others have its title after it."""
+
 _LATEST = 5
 _NEAR = 100
 """Calls that another one may depend on: no turn writes more before it waits for one."""
@@ -34,11 +36,13 @@ Key = int | str
 
 
 class Row(NamedTuple):
-    """A call (the number of its unit), one of its steps, or a background command; otherwise a heading."""
+    """A call (the number of its unit), one of its steps, or a background command; otherwise the heading of
+    the commands from the one of number `heading` on."""
 
     call: int = -1
     step: int = -1
     command: int = -1
+    heading: int = -1
 
     @property
     def is_heading(self) -> bool:
@@ -47,7 +51,8 @@ class Row(NamedTuple):
 
 class BackgroundCommand(msgspec.Struct, frozen=True):
     """A background command; `remark` describes how it ended, or for which lines it is watched, and `found`
-    what of them has come. `started` is in Unix seconds."""
+    what of them has come. `started` is in Unix seconds; `conversation` is the title of the one that it
+    belongs to, empty for the one that is shown."""
 
     id: str
     command: str
@@ -56,6 +61,7 @@ class BackgroundCommand(msgspec.Struct, frozen=True):
     state: State
     remark: str = ""
     found: str = ""
+    conversation: str = ""
 
     def elapsed(self, now: float) -> float:
         """Its running time in seconds."""
@@ -167,7 +173,7 @@ class CallRows:
 
     def show_commands(self, commands: Sequence[BackgroundCommand]) -> None:
         """Show the background commands, both running and ended."""
-        same = [each.id for each in commands] == [each.id for each in self.commands]
+        same = _places(commands) == _places(self.commands)
         self.commands = commands
         if not same:
             self.arrange()
@@ -224,8 +230,12 @@ class CallRows:
 
     def _append_commands(self) -> None:
         if self.commands and not self.filter:
-            self.rows.append(Row())
-            self.rows += [Row(command=number) for number in range(len(self.commands))]
+            before: str | None = None
+            for number, command in enumerate(self.commands):
+                if command.conversation != before:
+                    self.rows.append(Row(heading=number))
+                before = command.conversation
+                self.rows.append(Row(command=number))
 
     def _shape(self, index: int, call: CallUnit) -> range | None:
         if self.filter and not self.filter.admits(call):
@@ -289,3 +299,7 @@ def cause_of_skip(call: CallUnit, before: Sequence[CallUnit]) -> str:
         if other is not None and (remark := _FAILED_MARK.get(other.state)):
             return f"{each} {remark}"
     return ""
+
+
+def _places(commands: Sequence[BackgroundCommand]) -> list[tuple[str, str]]:
+    return [(each.id, each.conversation) for each in commands]

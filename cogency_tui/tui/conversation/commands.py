@@ -13,13 +13,14 @@ from textual.screen import Screen
 from cogency_tui.errors import CogencyError
 from cogency_tui.protocol.events import Measure, error_event
 from cogency_tui.store.prompt_text import Written
-from cogency_tui.tui.bridge import Bridge
+from cogency_tui.tui.bridge import Bridge, Opening
 from cogency_tui.tui.commands_base import FeatureCommands, Handler
 from cogency_tui.tui.conversation.fork import Fork, Forking, ordinal
 from cogency_tui.tui.conversation.pane import ConversationPane
 from cogency_tui.tui.conversation.view import Conversation
 from cogency_tui.tui.display_protocol import Display
 from cogency_tui.tui.kit.typed_app import app_of
+from cogency_tui.tui.message_queue import is_own_command
 from cogency_tui.tui.paste_chips import as_written
 from cogency_tui.tui.prompt.prompt import Prompt
 from cogency_tui.tui.terminal.title_and_notifications import State
@@ -122,7 +123,8 @@ class ConversationCommands(FeatureCommands):
             self.say("The agent has made no plan here.")
             return
         document = self._screen.query_one(Conversation).document
-        self._display.go_to_unit(document.shown_by(update))
+        # What is typed next is for the prompt.
+        self._display.go_to_unit(document.shown_by(update), focus=False)
 
     def rewind(self, _argument: str = "") -> None:
         """List the user's messages, and go back to before the one that the user chooses."""
@@ -196,7 +198,7 @@ class ConversationCommands(FeatureCommands):
         """Continue the last turn if it is unfinished. One that the user interrupted is not: an accidental
         Enter must not start it again."""
         is_offered = self._bridge.retryable and self._display.transcript.unfinished is not None
-        if is_offered and not self._bridge.working:
+        if is_offered and not self._bridge.working and self._bridge.opening is None:
             self._resume_turn()
 
     def _resume_turn(self) -> None:
@@ -295,11 +297,21 @@ class ConversationCommands(FeatureCommands):
             self.complain(exc)
 
     def begin(self, _argument: str = "", *, then: Shown | None = None) -> None:
-        """Begin a new conversation; one that works goes on. Call `then` when it is shown."""
-        if self._bridge.working or self._is_rerun:
+        """Begin a new conversation; one that works, or has a background command that runs, stays open, and so
+        does a rerun. Call `then` when it is shown."""
+        if self._stays_open:
             self._others.begin(then)
-            return
+        else:
+            self._begin_here(then)
+
+    @property
+    def _stays_open(self) -> bool:
+        return self._bridge.working or self._bridge.background_count > 0 or self._is_rerun
+
+    def _begin_here(self, then: Shown | None = None) -> None:
         app_of(self._screen).clear_notifications()
+        self._screen.workers.cancel_group(self._screen, "reopen")
+        unsent = self._end_opening()
         before = self._bridge.conversation_id
         self._bridge.begin()
         self._bridge.agent.begin_choices()
@@ -307,6 +319,7 @@ class ConversationCommands(FeatureCommands):
         self._display.show(Transcript(), Measure())
         self._focus_prompt()
         self._moved()
+        self._screen.query_one(Prompt).restore_unsent(unsent)
         if then is not None:
             then(self._screen)
 
@@ -328,6 +341,8 @@ class ConversationCommands(FeatureCommands):
         """Close an open conversation; on this screen a new one begins in its place."""
         if self.is_shown(conversation_id) and self._is_rerun:
             self._others.leave()
+        elif self.is_shown(conversation_id) and not self._bridge.working:
+            self._begin_here()
         elif self.is_shown(conversation_id):
             self.begin()
         else:
@@ -347,27 +362,40 @@ class ConversationCommands(FeatureCommands):
         self.open(conversation_id)
 
     def open(self, conversation_id: str, *, then: Shown | None = None) -> None:
-        """Go to a conversation: to its screen if it is open on another one, and to another screen if work is
-        running on this one, or it is of a rerun. Call `then` when it is opened.
+        """Go to a conversation: to its screen if it is open on another one, and to another screen if the one
+        here stays open. Call `then` when it is opened.
         """
         app_of(self._screen).clear_notifications()
         if self._others.go_to(conversation_id):
             return
         is_here = self.is_shown(conversation_id)
-        if not self._bridge.working and (is_here or not self._is_rerun):
+        if not self._stays_open or (is_here and self._is_rerun and not self._bridge.working):
             self.show(conversation_id, then=then)
         elif not is_here:
             self._others.open(conversation_id, then)
 
     def show(self, conversation_id: str, prompt: str = "", *, then: Shown | None = None) -> None:
-        """Show a past conversation, and send `prompt` in it; call `then` when it is shown."""
+        """Show a past conversation, and send `prompt` in it; call `then` when it is shown. What the user
+        sends meanwhile is held until then, and returns to the prompt if the conversation cannot be opened."""
+        area = self._screen.query_one(Prompt)
+        area.restore_unsent(self._end_opening())
+        self._bridge.opening = opening = Opening(conversation_id)
 
         async def reopen() -> None:
-            gone = ""
+            try:
+                await open_here()
+            finally:
+                if self._bridge.opening is opening:
+                    # The program ends.
+                    area.restore_unsent(self._end_opening())
+
+        async def open_here() -> None:
+            gone, failed = "", False
             with suppress(CogencyError):
                 if (agent := await self._agent_for(conversation_id)) is not self._bridge.agent:
                     await agent.settle_worktree()
-                    self._others.open_with(agent, conversation_id, prompt, then)
+                    held = self._end_opening()
+                    self._others.open_with(agent, conversation_id, prompt, partial(_pass_on, held, then))
                     return
                 gone = await self._missing_worktree(conversation_id)
             before = self._bridge.conversation_id
@@ -378,7 +406,7 @@ class ConversationCommands(FeatureCommands):
             except CogencyError as exc:
                 transcript, total = Transcript(), Measure()
                 transcript.feed([error_event(exc, time())])
-                imported = False
+                imported, failed = False, True
             self._switched(before)
             self._display.show(transcript, total)
             self._focus_prompt()
@@ -392,12 +420,22 @@ class ConversationCommands(FeatureCommands):
                 self.warn(f"Worktree {gone} of this conversation is gone. It continues in {project}.")
             if await self._is_of_gone_rerun(conversation_id):
                 self.warn("The files of this rerun are gone: its conversation can only be read.")
+            self._bridge.opening = None
             if then is not None:
                 then(self._screen)
             if prompt:
                 self._bridge.send(Written(prompt))
+            if failed:
+                area.restore_unsent(opening.messages)
+            else:
+                opening.release()
 
         self._screen.run_worker(reopen, group="reopen", exclusive=True)
+
+    def _end_opening(self) -> list[Written]:
+        """Return what is held for a conversation that is no longer being opened."""
+        opening, self._bridge.opening = self._bridge.opening, None
+        return opening.messages if opening is not None else []
 
     async def _root_of(self, conversation_id: str) -> Path | None:
         """The directory in the project's family that a conversation has, or had."""
@@ -429,3 +467,14 @@ class ConversationCommands(FeatureCommands):
         """The name of the worktree that a conversation was in; empty if it is there, or it was in none."""
         root = await self._root_of(conversation_id)
         return "" if root is None or root.is_dir() else root.name
+
+
+def _pass_on(held: list[Written], then: Shown | None, screen: Screen[Any]) -> None:
+    """Send on `screen` what was held for its conversation; shell commands return to the user."""
+    if then is not None:
+        then(screen)
+    prompt = screen.query_one(Prompt)
+    prompt.restore_unsent([message for message in held if is_own_command(message.full)])
+    for message in held:
+        if not is_own_command(message.full):
+            prompt.post_message(Prompt.Sent(message))

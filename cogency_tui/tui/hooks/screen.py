@@ -76,6 +76,8 @@ def draw_hook_note(listed: ListedHook | None, width: int, styles: ThemeStyles) -
         _mark, role = _MARKS[listed.status]
         text = f"{_STATES[listed.status]}: {reveal(listed.problem)}."
         lines += wrap([Segment(text, styles("text" if role == "dim" else role))], width)
+    if listed.hooks:
+        lines += wrap([Segment(reveal(", ".join(listed.hooks)), styles("text"))], width)
     hook = listed.hook
     if hook is not None:
         lines += wrap([Segment(reveal(hook.command), styles("text"))], width)

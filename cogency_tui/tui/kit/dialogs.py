@@ -290,6 +290,10 @@ class QuestionBody(DialogBody):
         """True if each line of the subject has been visible in the window at its present size."""
         return bool(self._subject) and self._seen.issuperset(self._subject)
 
+    def has_shown(self, line: int) -> bool:
+        """Return whether a line has been visible in the window at its present size."""
+        return line in self._seen
+
     @property
     def is_unseen_above(self) -> bool:
         """True if a line of the subject above the window has not been visible."""

@@ -12,7 +12,7 @@ revealed where they enter the program; this is the last guard for those that wer
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from rich.cells import cell_len, split_graphemes
+from rich.cells import split_graphemes
 from rich.segment import Segment
 from rich.style import Style
 from textual.color import Color
@@ -20,6 +20,12 @@ from textual.filter import LineFilter
 from textual.strip import Strip
 
 from cogency_tui.safe_text import disarm, separate
+
+# Whatever draws lines measures texts, too.
+from cogency_tui.tui.kit.cell_text import cells as cells
+from cogency_tui.tui.kit.cell_text import fit as fit
+from cogency_tui.tui.kit.cell_text import fit_path as fit_path
+from cogency_tui.tui.kit.cell_text import fit_words as fit_words
 
 
 def disarmed(segments: Iterable[Segment]) -> list[Segment]:
@@ -44,89 +50,12 @@ class TerminalGuard(LineFilter):
 _TAB = 4
 _TOKEN = re.compile(r"\n| +|[^ \n]+")
 
-_LONGEST_CHARACTER = 16
-"""Average code points in one visible character, at most."""
-
 Segments = Sequence[Segment]
-
-
-def cells(text: str) -> int:
-    """Width of `text` in terminal cells."""
-    return len(text) if text.isascii() else cell_len(text)
 
 
 def width_of(segments: Iterable[Segment]) -> int:
     """Width of `segments` in cells."""
     return sum(cells(segment.text) for segment in segments)
-
-
-def fit(text: str, width: int) -> str:
-    """`text` in at most `width` cells, its end cut with `…`."""
-    if cells(text) <= width:
-        return text
-    return _head(text, width - 1) + "…" if width > 0 else ""
-
-
-def fit_words(text: str, width: int) -> str:
-    """`text` in at most `width` cells, cut with ` …` after a word, or inside the first one."""
-    if cells(text) <= width:
-        return text
-    words = _head(text, width - 1).rpartition(" ")[0].rstrip(" ,;:")
-    return f"{words} …" if words else fit(text, width)
-
-
-def fit_path(path: str, width: int) -> str:
-    """`path` in at most `width` cells. Its directories give way first, from the left: `s/h/filesize.py`, then
-    `…/filesize.py`; the name of the file is cut, at its start, only where it does not fit by itself."""
-    if cells(path) <= width:
-        return path
-    *directories, name = _PARTS.findall(path)
-    for index, part in enumerate(directories):
-        directories[index] = _initial(part)
-        if cells(shortened := "".join([*directories, name])) <= width:
-            return shortened
-    return f"…/{name}" if directories and cells(name) + 2 <= width else _tail(name, width)
-
-
-_PARTS = re.compile(r"[^/]*/|[^/]+/?$")
-_PATTERN = frozenset("*?[{")
-
-
-def _initial(part: str) -> str:
-    """A directory as its first letter; the root, or a part of a pattern, unchanged."""
-    if part == "/" or _PATTERN.intersection(part):
-        return part
-    return f"{_head(part.removesuffix('/'), 1 + part.startswith('.')) or part[:1]}/"
-
-
-def _tail(text: str, width: int) -> str:
-    """The end of `text` after `…`, in at most `width` cells."""
-    if cells(text) <= width:
-        return text
-    if width < 2:
-        return "…"[:width]
-    if text.isascii():
-        return "…" + text[1 - width :]
-    text = text[-_LONGEST_CHARACTER * width :]
-    spans, total = split_graphemes(text)
-    for start, _end, size in spans:
-        if total <= width - 1:
-            return "…" + text[start:]
-        total -= size
-    return "…"
-
-
-def _head(text: str, width: int) -> str:
-    if text.isascii():
-        return text[:width]
-    used = 0
-    # Both a text and a single character of it may be very long.
-    text = text[: _LONGEST_CHARACTER * (width + 1)]
-    for start, _end, size in split_graphemes(text)[0]:
-        if used + size > width:
-            return text[:start]
-        used += size
-    return text
 
 
 class Line:

@@ -88,7 +88,10 @@ class Features:
             OnOtherScreens(screen),
             self.drafts.switch,
         )
-        self.background = BackgroundCommands(screen, bridge, display.show_state, display.go_to_background)
+        self.background = BackgroundCommands(
+            *(screen, bridge, display.show_state, display.go_to_background),
+            lambda: open_conversations_of(screen).titles_beside(screen),
+        )
         self.review = ReviewCommands(screen, bridge, display, self._restored)
         self.files = FileCommands(screen, bridge, display, self.review.compare, self.updates.refresh_branch)
         self.questions = Questions(

@@ -98,7 +98,13 @@ class OpenConversations:
 
     def find(self, conversation_id: str) -> "MainScreen | None":
         """The main screen of this conversation."""
-        return next((each for each in self.screens if each.bridge.conversation_id == conversation_id), None)
+        return next((each for each in self.screens if each.bridge.is_of(conversation_id)), None)
+
+    def titles_beside(self, screen: "MainScreen") -> dict[str, str]:
+        """The titles of the conversations that are open beside that of `screen`, by id."""
+        others = [each for each in self.screens if each is not screen]
+        rows = [(id, self._row(each)) for each in others if (id := each.bridge.conversation_id) is not None]
+        return {id: row.name for id, row in rows}
 
     def begin(self, agent: "Agent", then: Shown | None = None) -> None:
         """Begin a conversation on another screen, by the choices of `agent` but for effort and dialect. It

@@ -9,7 +9,7 @@ are imported here. Everything else begins with `MainScreen.open`, and is importe
 
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from functools import cached_property
+from functools import cached_property, partial
 from time import monotonic, time
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -275,6 +275,11 @@ class MainScreen(PartialScreen[None]):
     async def on_prompt_sent(self, event: Prompt.Sent) -> None:
         # No key removes the error of a command that was pasted together with what follows it.
         self.query_one(PromptBox).announce("")
+        if (opening := self.bridge.opening) is not None:
+            again = Prompt.Sent(event.written, hides=event.hides)
+            opening.hold(event.written, partial(self.post_message, again))
+            self.query_one(PromptBox).announce("Waits for the conversation, which is still opening")
+            return
         if is_own_command(event.text):
             self._display.follow()
             self._features.drafts.run_command(event.written, hides=event.hides)
@@ -436,6 +441,7 @@ class MainScreen(PartialScreen[None]):
         return (
             self._open
             and self.bridge.conversation_id is None
+            and self.bridge.opening is None
             and not (self.bridge.working or self._display.transcript.units or self.query_one(Prompt).text)
         )
 

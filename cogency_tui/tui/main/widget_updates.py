@@ -126,11 +126,12 @@ class MainDisplay(Display):
     def _show_middle(self) -> None:
         self._screen.query_one(Panes).show_middle(self._screen.size.width)
 
-    def go_to_unit(self, unit: int) -> None:
+    def go_to_unit(self, unit: int, *, focus: bool = True) -> None:
         self.show_conversation()
         conversation = self._screen.query_one(Conversation)
         conversation.go_to_unit(unit)
-        self._screen.set_focus(conversation)
+        if focus:
+            self._screen.set_focus(conversation)
 
     def go_to_call(self) -> None:
         """Select the call at the cursor of the focused conversation in the tool calls pane."""
@@ -218,8 +219,7 @@ class MainDisplay(Display):
             session_expires=bridge.agent.session_expires(bridge.conversation_id),
             plan=transcript.plan,
         )
-        if (background := bridge.agent.background) is not None:
-            status = replace(status, running=sum(each.ended is None for each in background.listed()))
+        status = replace(status, running=bridge.background_count)
         if (until := bridge.until) is not None:
             status = replace(status, until=until.name, until_progress=until.progress)
         find(StatusBar).report(status)
@@ -252,6 +252,8 @@ class MainDisplay(Display):
             activity = Activity("Summarizing the conversation")
         elif started is not None:
             hook = self._bridge.agent.running_hook(self._bridge.conversation_id)
+            if hook and (sending := self._bridge.sending):
+                self.touch(self.transcript.preview(sending.full, sending.attached, started, hook))
             activity = describe_activity(self.transcript, model, now, asked=self._asked, hook=hook)
         elapsed = now - started if started is not None else 0.0
         line, queued = self._screen.query_one(LiveLine), len(self._bridge.queue)

@@ -1,7 +1,7 @@
 """An inquiry as lines: the question at hand, and its choices with what is chosen so far."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 from rich.segment import Segment
 from rich.style import Style
@@ -10,14 +10,15 @@ from cogency_tui.agent.permissions.gate import Inquiry
 from cogency_tui.safe_text import one_line, reveal
 from cogency_tui.tools.user_questions import UserQuestion
 from cogency_tui.tui.kit.dialogs import Drawing
-from cogency_tui.tui.kit.lines import Line, cells, fit, wrap
+from cogency_tui.tui.kit.lines import Line, fit, wrap
 from cogency_tui.tui.questions.question_lines import STOP, Reply, Ways, draw_head
 from cogency_tui.tui.theme_styles import ThemeStyles
+from cogency_tui.tui.transcript.answer_lines import draw_choice
 
-PICK, TURN = "pick", "turn"
-"""The keys in a style's meta data: under these, a choice has its number, and a question's name its place."""
+PICK, TURN, SEND = "pick", "turn", "send"
+"""The keys in a style's meta data: under these, a choice has its number, and a question's name its place; the
+third marks the row that sends the answers."""
 
-_OWN = "Other…"
 _MOST_LINES = 6
 """Lines of a question above its choices."""
 
@@ -36,18 +37,39 @@ SKIPPING = (
 """The answers while the user writes why they skip."""
 
 
+EnterStep: TypeAlias = Literal["", "answer", "choose", "write", "next", "send"]
+"""What Enter does: chooses the row under the cursor, which answers a single question at once; opens the field
+for own words; or goes on from an answer. Nothing without either."""
+
+_ENTER: dict[EnterStep, tuple[str, ...]] = {
+    "answer": ("Answer",),
+    "choose": ("Choose",),
+    "write": ("Write an answer", "Write"),
+    "next": ("Next question", "Next"),
+    "send": ("Send",),
+}
+
+
 class Selection(NamedTuple):
-    """What is chosen so far of a question: the numbers of choices from 0, and words of the user's own.
-    `cursor` is the row under the cursor, -1 for none: the last is that for own words."""
+    """What is chosen so far of a question: the numbers of choices from 0, and words of the user's own; or
+    that it is `skipped`, and the `reason`. `cursor` is the row under the cursor, -1 for none: that for own
+    words is below the choices, and where several may be chosen, that which goes on is the last."""
 
     chosen: tuple[int, ...] = ()
     words: str = ""
     cursor: int = -1
+    skipped: bool = False
+    reason: str = ""
 
     @property
     def is_made(self) -> bool:
         """True if it is an answer."""
         return bool(self.chosen or self.words)
+
+    @property
+    def is_settled(self) -> bool:
+        """True if nothing is left to decide."""
+        return self.is_made or self.skipped
 
     def answers(self, question: UserQuestion) -> tuple[str, ...]:
         """The answers: labels of choices, then the user's own words."""
@@ -81,6 +103,9 @@ def draw_inquiry(
     for row in range(len(question.choices) + 1):
         starts.append(len(lines))
         lines += _draw_choice(question, selection, row, width, styles)
+    if question.several:
+        starts.append(len(lines))
+        lines.append(_draw_step(inquiry, selections, at, styles))
     starts.append(len(lines))
     lines += [Line([]), *rest] if rest else []
     return Drawing(lines, subject), starts
@@ -99,48 +124,71 @@ def _draw_names(
         segments += [Segment("   ", styles())] if segments else []
         segments.append(Segment(name, styles(role, attributes=attributes) + link))
         segments += [Segment(" ✓", styles("good") + link)] if selection.is_made else []
+        segments += [Segment(" skipped", styles("dim") + link)] if selection.skipped else []
     return wrap(segments, width)
+
+
+def _draw_step(inquiry: Inquiry, selections: Sequence[Selection], at: int, styles: ThemeStyles) -> Line:
+    """Draw the row that goes on from a question with several answers."""
+    selection = selections[at]
+    is_at = selection.cursor > len(inquiry.questions[at].choices)
+    role = "accent" if is_at else "text" if selection.is_settled else "dim"
+    label = "Send" if _is_last(selections, at) else "Next question"
+    link = Style.from_meta({SEND: True})
+    return Line(
+        [
+            Segment("▸ " if is_at else "  ", styles("accent", attributes="bold") + link),
+            Segment(label, styles(role, attributes="bold" if is_at else "") + link),
+        ]
+    )
 
 
 def _draw_choice(
     question: UserQuestion, selection: Selection, row: int, width: int, styles: ThemeStyles
 ) -> list[Line]:
     is_own = row == len(question.choices)
-    is_chosen = bool(selection.words) if is_own else row in selection.chosen
-    is_at = row == selection.cursor
-    link = Style.from_meta({PICK: row + 1})
-    role, attributes = ("accent" if is_at else "text"), ("bold" if is_at or is_chosen else "")
-    head = [
-        Segment("▸ " if is_at else "  ", styles("accent", attributes="bold") + link),
-        Segment(f"{row + 1} ", styles("text", attributes="bold") + link),
-    ]
-    if question.several:
-        head.append(Segment("[x] " if is_chosen else "[ ] ", styles("good" if is_chosen else "dim") + link))
-    label = (selection.words or _OWN) if is_own else question.choices[row].label
-    text = [Segment(reveal(" ".join(label.split())), styles(role, attributes=attributes) + link)]
-    if is_chosen and not question.several:
-        text.append(Segment(" ✓", styles("good") + link))
-    description = "" if is_own else " ".join(question.choices[row].description.split())
-    if description:
-        text.append(Segment(f"  {reveal(description)}", styles("dim") + link))
-    size = sum(cells(each.text) for each in head)
-    first, *more = wrap(text, max(8, width - size))
-    indent = Segment(" " * size, styles() + link)
-    joined = Line([*head, *first.segments], lead=sum(len(each.text) for each in head))
-    return [joined, *(line.indented(indent) for line in more)]
+    return draw_choice(
+        question,
+        row,
+        width,
+        styles,
+        is_chosen=bool(selection.words) if is_own else row in selection.chosen,
+        is_at=row == selection.cursor,
+        words=selection.words,
+        link=Style.from_meta({PICK: row + 1}),
+    )
+
+
+def _is_last(selections: Sequence[Selection], at: int) -> bool:
+    """Return whether no other question is left to decide."""
+    return all(each.is_settled for place, each in enumerate(selections) if place != at)
+
+
+def enter_step(inquiry: Inquiry, selections: Sequence[Selection], at: int) -> EnterStep:
+    """What Enter does at the question at place `at`. It never chooses and sends with one key, but for the
+    only answer to a single question."""
+    question, selection = inquiry.questions[at], selections[at]
+    own = len(question.choices)
+    if selection.cursor == own and not selection.words:
+        return "write"
+    if 0 <= selection.cursor < own and selection.cursor not in selection.chosen:
+        return "choose" if question.several or len(selections) > 1 else "answer"
+    if not selection.is_settled:
+        return ""
+    return "send" if _is_last(selections, at) else "next"
 
 
 def replies_to(inquiry: Inquiry, selections: Sequence[Selection], at: int, *, entered: bool) -> list[Reply]:
     """The keys of the question at place `at`."""
-    question = inquiry.questions[at]
+    question, count = inquiry.questions[at], len(selections)
     several, last = question.several, len(question.choices) + 1
-    replies = [Reply(f"1–{last}", "Toggle" if several else "Choose", "")]
-    is_last = all(each.is_made for place, each in enumerate(selections) if place != at)
+    replies = [Reply(f"1–{last}", "Toggle" if several else "Choose" if count > 1 else "Answer", "")]
     if several and entered:
         replies[0] = Reply("space", f"or 1–{last} Toggle", "mark")
-    if entered and (several or (selections[at].is_made and len(selections) > 1)):
-        label = "Send" if is_last else "Next question"
-        replies.append(Reply("enter", label, "choose", ("Next",) if not is_last else ()))
-    elif len(selections) > 1:
+    step = enter_step(inquiry, selections, at) if entered else ""
+    if step:
+        label, *shorter = _ENTER[step]
+        replies.append(Reply("enter", label, "choose", tuple(shorter)))
+    if count > 1 and step != "next":
         replies.append(Reply("tab", "Next question", "select(1)", ("Next",)))
     return [*replies, SKIP, _SKIP_SAYING, STOP]

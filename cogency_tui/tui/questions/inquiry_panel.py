@@ -1,7 +1,9 @@
 """The panel of the model's own questions: shows one with its choices, and takes the answers to all.
 
 A digit chooses, or toggles where several may be chosen; the last is for words of the user's own. The answer
-to a single question goes at once, several with Enter once each has one. Skipping answers none.
+to a single question goes at once, several with Enter once each has one or is skipped.
+
+Invariants: nothing is chosen that the window has not shown, and Enter does what the keys below say.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,11 +21,13 @@ from cogency_tui.tui.questions.docked_question import DockedQuestion, Hands
 from cogency_tui.tui.questions.inquiry_lines import (
     OWN_WORDS,
     PICK,
+    SEND,
     SKIP,
     SKIPPING,
     TURN,
     Selection,
     draw_inquiry,
+    enter_step,
     replies_to,
 )
 from cogency_tui.tui.questions.question_lines import BACK, STOP, Reply, Ways, title_of
@@ -34,7 +38,8 @@ _DIGITS = "1234567"
 _NO_DIGITS = "089"
 """Those that no question has: they do nothing, as a number beyond the choices of one."""
 
-_REASON = -1
+_SHORT, _LEFT = 20, 5
+"""Lines of a window below which the choices take all but these: two of the conversation, and the bars."""
 
 
 class InquiryPanel(DockedQuestion[Inquiry]):
@@ -50,7 +55,7 @@ class InquiryPanel(DockedQuestion[Inquiry]):
             for digit in _DIGITS
         ),
         Binding(
-            "n", "decline", "Skip", show=False, id="inquiry.skip", tooltip="Answer none of the questions"
+            "n", "decline", "Skip", show=False, id="inquiry.skip", tooltip="Leave this question unanswered"
         ),
         Binding(
             "r",
@@ -58,13 +63,13 @@ class InquiryPanel(DockedQuestion[Inquiry]):
             "Skip, and say why",
             show=False,
             id="inquiry.reason",
-            tooltip="Answer none of the questions and tell the agent why",
+            tooltip="Leave this question unanswered and tell the agent why",
         ),
         Binding("escape", "back", "Stop", show=False, id="inquiry.stop", tooltip="Stop the turn"),
         Binding("up", "move(-1)", "Previous choice", show=False, id="inquiry.up"),
         Binding("down", "move(1)", "Next choice", show=False, id="inquiry.down"),
         Binding("space", "mark", "Choose, or do not", show=False, id="inquiry.toggle"),
-        Binding("enter", "choose", "Confirm", show=False, id="inquiry.choose"),
+        Binding("enter", "choose", "Choose, or send", show=False, id="inquiry.choose"),
         Binding("right,tab", "select(1)", "Next of the agent's questions", show=False, id="inquiry.next"),
         Binding("left", "select(-1)", "Previous of the agent's questions", show=False, id="inquiry.previous"),
         Binding(
@@ -103,8 +108,12 @@ class InquiryPanel(DockedQuestion[Inquiry]):
         """True while the user writes an answer in their own words, not why they skip."""
         self._starts: list[int] = []
         """The lines at which the choices begin."""
-        self._draft_for = _REASON
-        """The place of the question that the words of before answer, or `_REASON`."""
+        self._drafts: dict[tuple[int, bool], str] = {}
+        """Words that were not given, by the place of their question and whether they answer it."""
+        self._draft_for = (0, False)
+        """The field that was open where the question was shown before."""
+        self._reenters = False
+        """True if the user had entered the question before something covered it, or where it was shown."""
         self._entered = False
         self._is_led = False
         """True if the key that leads to the answers is shown: it turns to no other question."""
@@ -115,13 +124,36 @@ class InquiryPanel(DockedQuestion[Inquiry]):
     def follow(self, other: DockedQuestion[Inquiry]) -> None:
         super().follow(other)
         if isinstance(other, InquiryPanel):
-            self._at, self._selections = other._at, other._selections
-            own = other._at if other._is_own else _REASON
-            self._draft_for = own if other._reasoning else other._draft_for
+            other._store_draft()
+            self._at, self._selections, self._drafts = other._at, other._selections, other._drafts
+            self._draft_for = (other._at, other._is_own) if other._reasoning else other._draft_for
+            self._reenters = other._entered or other._reenters
 
     def _open_draft(self) -> None:
-        if self._draft_for in (self._at, _REASON):
-            self._open_field(own=self._draft_for != _REASON)
+        place, own = self._draft_for
+        if place == self._at:
+            self._open_field(own=own)
+
+    def _store_draft(self) -> None:
+        """Keep the words in the field for when it is opened again."""
+        if self._reasoning:
+            self._drafts[self._at, self._is_own] = self.query_one(ReasonField).value
+
+    def action_back(self) -> None:
+        self._store_draft()
+        super().action_back()
+
+    def _disturb(self) -> None:
+        self._reenters = self._entered or self._reenters
+        super()._disturb()
+
+    def _pass_on(self, event: events.Key | events.Paste) -> None:
+        self._reenters = False
+        super()._pass_on(event)
+
+    def _listen(self) -> None:
+        self._entered = self._entered or (self._reenters and not self._takes_text)
+        super()._listen()
 
     @property
     def _selection(self) -> Selection:
@@ -131,6 +163,17 @@ class InquiryPanel(DockedQuestion[Inquiry]):
     def _last_row(self) -> int:
         """The row for own words."""
         return len(self.question.questions[self._at].choices)
+
+    @property
+    def _most(self) -> int:
+        # The choices are what it is about, not the conversation.
+        height, most = self.screen.size.height, super()._most
+        return max(most, height - _LEFT) if height < _SHORT else most
+
+    @property
+    def _rows_offered(self) -> int:
+        """The number of rows for the cursor."""
+        return self._last_row + 1 + self.question.questions[self._at].several
 
     @property
     def _title(self) -> str:
@@ -194,18 +237,22 @@ class InquiryPanel(DockedQuestion[Inquiry]):
         """Choose an answer by its number, or toggle it where several may be chosen."""
         if not self._is_available("pick", (number,)):
             return
+        row = number - 1
+        is_shown = row < len(self._starts) and self._body.has_shown(self._starts[row])
         self._enter()
-        self._point_at(number - 1)
-        if number - 1 == self._last_row:
+        self._point_at(row)
+        if not is_shown:
+            return
+        if row == self._last_row:
             self._write_own()
             return
-        self._mark(number - 1)
+        self._mark(row)
         if not self.question.questions[self._at].several:
             self._go_on(gives=len(self.question.questions) == 1)
 
     def _mark(self, row: int) -> None:
         """Choose a row, or no longer where several may be chosen."""
-        selection = self._selection
+        selection = self._selection._replace(skipped=False, reason="")
         if self.question.questions[self._at].several:
             chosen = tuple(sorted({*selection.chosen} ^ {row}))
             self._select(selection._replace(chosen=chosen))
@@ -224,30 +271,42 @@ class InquiryPanel(DockedQuestion[Inquiry]):
         """Move the cursor to a row, and have it in view."""
         self._select(self._selection._replace(cursor=row))
         self.timing.note_selection()
-        if row < len(self._starts):
-            body = self._body
-            last = self._starts[row + 1] if row + 1 < len(self._starts) else body.virtual_size.height
-            if self._starts[row] < body.scroll_offset.y:
-                body.jump(0 if row == 0 else self._starts[row])
-            elif last > body.scroll_offset.y + body.size.height:
-                body.jump(min(self._starts[row], last - body.size.height))
+        self._bring_into_view()
+        # Other keys may take a row more.
+        self.call_after_refresh(self._bring_into_view)
+
+    def _bring_into_view(self) -> None:
+        row, starts, body = self._selection.cursor, self._starts, self._body
+        if not 0 <= row < len(starts):
+            return
+        last = starts[row + 1] if row + 1 < len(starts) else body.virtual_size.height
+        if starts[row] < body.scroll_offset.y:
+            body.jump(0 if row == 0 else starts[row])
+        elif last > body.scroll_offset.y + body.size.height:
+            body.jump(min(starts[row], last - body.size.height))
 
     def _go_on(self, *, gives: bool) -> None:
-        """Show the next question without an answer; if there is none, hand on the answers if it `gives`."""
+        """Show the next question that is open; if there is none, hand on the answers if it `gives`."""
         count = len(self._selections)
         places = [(self._at + step) % count for step in range(1, count)]
-        open_one = next((place for place in places if not self._selections[place].is_made), None)
+        open_one = next((place for place in places if not self._selections[place].is_settled), None)
         if open_one is not None:
             self._turn_to(open_one)
-        elif gives and self._selection.is_made:
+        elif gives and self._selection.is_settled:
             answers = tuple(
                 selection.answers(question)
                 for question, selection in zip(self.question.questions, self._selections, strict=True)
             )
-            self._give(InquiryAnswer(answers))
+            self._give(InquiryAnswer.of(answers, [each.reason for each in self._selections]))
 
     def _turn_to(self, place: int) -> None:
         self._at = place
+        selection = self._selection
+        if selection.is_made and not self.question.questions[place].several:
+            # Enter goes on from here; elsewhere it would choose another answer.
+            row = selection.chosen[0] if selection.chosen else self._last_row
+            self._selections[place] = selection._replace(cursor=row)
+        self.timing.note_selection()
         self._body.forget()
         self._body.jump(0)
         self._refresh_body()
@@ -256,7 +315,7 @@ class InquiryPanel(DockedQuestion[Inquiry]):
         """Move the cursor to the next choice, or the one before."""
         if self._reasoning or self._looked_at:
             return
-        rows, cursor = self._last_row + 1, self._selection.cursor
+        rows, cursor = self._rows_offered, self._selection.cursor
         self._point_at((cursor + step) % rows if cursor >= 0 else 0 if step > 0 else rows - 1)
 
     def action_select(self, step: int) -> None:
@@ -265,6 +324,8 @@ class InquiryPanel(DockedQuestion[Inquiry]):
         if self._reasoning or self._looked_at:
             return
         if len(self._selections) == 1 or self._only_enters:
+            if self._only_enters and self._selection.cursor >= 0:
+                step = 0
             self._only_enters = False
             self.action_move(step)
         else:
@@ -284,32 +345,41 @@ class InquiryPanel(DockedQuestion[Inquiry]):
         cursor = self._selection.cursor
         if cursor == self._last_row:
             self._write_own()
-        elif cursor >= 0:
+        elif 0 <= cursor < self._last_row:
             self._mark(cursor)
 
     def action_choose(self) -> None:
-        """Confirm the answer to this question, and go on to the next one or hand on all."""
+        """Choose the row under the cursor; if it is chosen, show the next open question or hand on all."""
         if not self.timing.is_confirmed:
             self._choices.show_remark(f"{key_name('enter')} was too early")
             return
-        selection, several = self._selection, self.question.questions[self._at].several
-        if several and selection.is_made:
-            self._go_on(gives=True)
-            return
-        if selection.cursor == self._last_row and not selection.words:
+        several = self.question.questions[self._at].several
+        step = enter_step(self.question, self._selections, self._at)
+        if step == "write":
             self._write_own()
-            return
-        if not several and 0 <= selection.cursor < self._last_row:
-            self._mark(selection.cursor)
-        if self._selection.is_made:
+        elif step in ("answer", "choose"):
+            self._mark(self._selection.cursor)
+            self.timing.note_selection()
+            if not several:
+                self._go_on(gives=step == "answer")
+        elif step:
             self._go_on(gives=True)
         else:
             how = "Space selects, n skips" if several else "↑ ↓ select, n skips"
             self._choices.show_remark(f"nothing selected: {how}")
 
     def action_decline(self) -> None:
-        """Answer none of the questions."""
-        self._give(InquiryAnswer(declined=True))
+        """Skip this question."""
+        self._skip("")
+
+    def _skip(self, reason: str) -> None:
+        if len(self._selections) == 1:
+            self._give(InquiryAnswer(declined=True, reason=reason))
+            return
+        self._enter()
+        self._select(Selection(skipped=True, reason=reason))
+        self.timing.note_selection()
+        self._go_on(gives=False)
 
     def _write_own(self) -> None:
         self._open_field(own=True)
@@ -321,17 +391,21 @@ class InquiryPanel(DockedQuestion[Inquiry]):
         field = self.query_one(ReasonField)
         self._is_own = own
         field.placeholder = "Your answer" if own else "Why not?"
-        field.value = self._selection.words if own else ""
-        if self._draft_for != (self._at if own else _REASON):
-            self._draft = ""
+        selection = self._selection
+        field.value = self._drafts.get((self._at, own), selection.words if own else selection.reason)
+        field.cursor_position = len(field.value)
+        self._draft = ""
         self._reason(shown=True)
 
     def action_refuse(self) -> None:
         words = self.query_one(ReasonField).value.strip()
+        self._drafts.pop((self._at, self._is_own), None)
         if not self._is_own:
-            self._give(InquiryAnswer(declined=True, reason=words))
+            if len(self._selections) > 1:
+                self._reason(shown=False)
+            self._skip(words)
             return
-        selection = self._selection
+        selection = self._selection._replace(skipped=False, reason="")
         chosen = selection.chosen if self.question.questions[self._at].several or not words else ()
         self._select(selection._replace(words=words, chosen=chosen))
         self._reason(shown=False)
@@ -344,6 +418,10 @@ class InquiryPanel(DockedQuestion[Inquiry]):
             return
         if TURN in meta and not self.answered:
             self._turn_to(meta[TURN])
+        elif SEND in meta and not self._looked_at and self._is_available("pick", (1,)):
+            self._enter()
+            self._point_at(self._rows_offered - 1)
+            self._go_on(gives=True)
         elif PICK in meta and self._is_available("pick", (meta[PICK],)):
             self.action_pick(meta[PICK])
         elif PICK in meta:

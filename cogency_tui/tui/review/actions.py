@@ -9,10 +9,12 @@ from typing import Any, Literal
 
 from textual.screen import Screen
 
+from cogency_tui.agent.edits.file_history import hook_of
 from cogency_tui.agent.review.conflicts import Choice, Text
 from cogency_tui.agent.review.model import ChangedFile, FileKey, Hunk, Target
 from cogency_tui.errors import CogencyError
 from cogency_tui.safe_text import clean, one_line
+from cogency_tui.store.edit_records import Edit
 from cogency_tui.tui.kit.number_format import plural
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.review.background_decisions import Deciding, describe
@@ -60,6 +62,7 @@ class Acting:
         self.handlers: Mapping[str, Callable[[], None]] = {
             "keep": self.keep,
             "revert": self.revert,
+            "revert_last_edit": self.revert_last_edit,
             "revert_file": self.revert_file,
             "revert_turn": self.revert_turn,
             "edit": self.edit,
@@ -83,6 +86,20 @@ class Acting:
         if targets := self._targets():
             self._deciding.revert(targets, visible=self._is_selected(targets))
             self._go_on(targets)
+
+    @property
+    def last_edit(self) -> Edit | None:
+        """The last edit of the hunk at the cursor, where it can be reverted alone."""
+        hunk = self._view.hunk if self._shown is not None else None
+        return None if hunk is None or self._files.has_focus else hunk.last_edit
+
+    def revert_last_edit(self) -> None:
+        """Revert the last edit of the hunk at the cursor, and not those before it."""
+        file, hunk = self._shown, self._view.hunk
+        if file is not None and hunk is not None and self.last_edit is not None:
+            self._deciding.revert_last_edit(target_of(file.file.key, hunk.id), _of_edit(self.last_edit))
+        else:
+            self._warn("No hunk of several edits here. n reverts it.")
 
     def revert_file(self) -> None:
         """Revert all changes of the turn to the file."""
@@ -275,6 +292,11 @@ class Acting:
 
     def _warn(self, text: str) -> None:
         self._screen.notify(text, severity="warning", markup=False)
+
+
+def _of_edit(edit: Edit) -> str:
+    name = hook_of(edit)
+    return f"the edit of hook {one_line(name)}" if name else "the last edit"
 
 
 def _about(targets: Sequence[Target]) -> str:

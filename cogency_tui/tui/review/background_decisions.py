@@ -89,6 +89,18 @@ class Deciding:
                 is_named = all(target.hunks for target in targets) and not visible
                 what = f"Reverted {describe(targets)}" if is_named else _with_files("Reverted", outcome)
                 self._report(f"{what}{also} (u undo)")
+            if outcome.left:
+                self._warn(_describe_left(outcome.left))
+            return outcome
+
+        self._do(work)
+
+    def revert_last_edit(self, target: Target, what: str) -> None:
+        """Revert the last edit of a hunk, named by `what`."""
+
+        async def work() -> Outcome:
+            outcome = await self._review.revert_last_edit(target)
+            self._report(f"Reverted {what} (u undo)")
             return outcome
 
         self._do(work)
@@ -178,6 +190,13 @@ def _describe_edited(paths: Sequence[str]) -> str:
     more = len(paths) - _NAMED
     names = ", ".join(map(one_line, paths[:_NAMED])) + (f" and {more} more" if more > 0 else "")
     return f"This also reverts your own edits in {names}. Revert anyway?"
+
+
+def _describe_left(paths: Sequence[str]) -> str:
+    """The files with changes that were left as the user may have made them."""
+    more = len(paths) - _NAMED
+    names = ", ".join(map(one_line, paths[:_NAMED])) + (f" and {more} more" if more > 0 else "")
+    return f"Not reverted, as you may have made the change: {names}. n on its hunk reverts it."
 
 
 def _describe_conflicts(outcome: Outcome) -> str:

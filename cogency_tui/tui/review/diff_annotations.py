@@ -68,6 +68,8 @@ def draw_head(
         names = ", ".join(map(one_line, hooks))
         also = "" if hunk.is_of_hooks else "also "
         right.insert(0, Segment(f"{also}by hook {fit(names, _HOOKS)}  ", styles("accent", on)))
+    if hunk.is_possibly_users:
+        right.insert(0, Segment("possibly yours  ", styles("edit", on)))
     if fate is not None:
         right.insert(0, Segment(f"{FATES[fate][0]}  ", styles(FATES[fate][1], on)))
     while right and width_of(left) + width_of(right) >= width:

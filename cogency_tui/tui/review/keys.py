@@ -24,6 +24,14 @@ REVIEW_KEYS: list[BindingType] = [
     _key("u", "do('undo')", "Undo", "undo", "Undo the last decision", show=True),
     _key("f1,question_mark", "help", "Help", "help", "Keys of this screen", show=True),
     _key("U", "do('redo')", "Redo", "redo", "Redo what was undone"),
+    _key(
+        "L",
+        "do('revert_last_edit')",
+        "Revert last edit",
+        "revert_last_edit",
+        "Revert only the last edit of the hunk, such as a formatter's",
+        show=True,
+    ),
     _key("x", "pick", "Select", "pick", "Select hunk, or file in the list (y, n, c apply to the selection)"),
     _key("v", "range", "Select range", "range", "Extend the selection as you move"),
     _key("1", "do('settle_ours')", "Use current", "settle_ours", "In a conflict: use the current version"),
@@ -53,12 +61,22 @@ REVIEW_KEYS: list[BindingType] = [
 ]
 
 _DECISIONS = ("do('keep')", "do('revert')", "do('undo')")
+_LAST_EDIT = "do('revert_last_edit')"
 _REST = ("do('open')", "pick", "screen.filter", "enter", "sides", "step_back", "help")
 
-REVIEW_HINTS = (*_DECISIONS, "do('edit')", "do('comment')", "switch", *_REST)
+REVIEW_HINTS = (*_DECISIONS, _LAST_EDIT, "do('edit')", "do('comment')", "switch", *_REST)
 """The actions whose keys the footer shows, the most useful first."""
 
-NARROW_HINTS = (*_DECISIONS[:2], "file(1)", _DECISIONS[2], "do('edit')", "do('comment')", "switch", *_REST)
+NARROW_HINTS = (
+    *_DECISIONS[:2],
+    "file(1)",
+    _DECISIONS[2],
+    _LAST_EDIT,
+    "do('edit')",
+    "do('comment')",
+    "switch",
+    *_REST,
+)
 """Those where the diff covers the list of files."""
 
 

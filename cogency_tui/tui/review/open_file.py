@@ -97,7 +97,12 @@ class OpenFile:
         if (file.key, file.hunks, file.edits, file.no_lines) != (old.key, old.hunks, old.edits, old.no_lines):
             return False
         hunks = tuple(
-            replace(hunk, state=state, comments=tuple(each for each in file.comments if each.hunk == hunk.id))
+            replace(
+                hunk,
+                state=state,
+                comments=tuple(each for each in file.comments if each.hunk == hunk.id),
+                last_edit=file.last_edits.get(hunk.id),
+            )
             for hunk, state in zip(self.hunks, file.states, strict=False)
         )
         for hunk in hunks:

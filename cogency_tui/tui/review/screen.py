@@ -106,6 +106,8 @@ class ReviewScreen(AnsweringScreen[Jump | ReviewCommand | None]):
         self._acting = Acting(
             self, project, self._view, self._files, self._picking, deciding, self._open_editor
         )
+        self._shows_last_edit = False
+        """The footer shows the key that reverts the last edit of the hunk alone."""
         self._straight = bool(call)
         self._left = Surface(id="review-left")
 
@@ -128,7 +130,9 @@ class ReviewScreen(AnsweringScreen[Jump | ReviewCommand | None]):
         yield Footer(id="footer")
 
     def key_hints(self) -> Hints:
-        dispensable = () if self._showing.can_undo else ("do('undo')",)
+        dispensable = [] if self._showing.can_undo else ["do('undo')"]
+        self._shows_last_edit = self._acting.last_edit is not None
+        dispensable += [] if self._shows_last_edit else ["do('revert_last_edit')"]
         hints = NARROW_HINTS if self.has_class("-one") else REVIEW_HINTS
         return Hints([each for each in hints if each not in dispensable])
 
@@ -198,6 +202,8 @@ class ReviewScreen(AnsweringScreen[Jump | ReviewCommand | None]):
     def on_diff_view_moved(self) -> None:
         self._picking.follow()
         self._showing.show_title()
+        if (self._acting.last_edit is not None) != self._shows_last_edit:
+            self.refresh_bindings()
 
     def on_filter_line_changed(self) -> None:
         self._showing.show_list()

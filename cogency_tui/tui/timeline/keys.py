@@ -48,8 +48,8 @@ TIMELINE_HINTS = ("fork", "restore", "open", "again", "switch", *_DETAILS, "turn
 """The actions whose keys the footer shows, the most useful first."""
 
 TRAVELING_KEYS: list[BindingType] = [
-    _key("left,h", "screen.event(-1)", "Earlier", "earlier", "Previous event"),
-    _key("right,l", "screen.event(1)", "Later", "later", "Next event"),
+    _key("left,h", "screen.event(-1)", "Prev", "earlier", "Previous event"),
+    _key("right,l", "screen.event(1)", "Next", "later", "Next event"),
     _key("home", "screen.end(-1)", "First", "first", "First event", show=False),
     _key("end", "screen.end(1)", "Last", "last", "Last event", show=False),
 ]

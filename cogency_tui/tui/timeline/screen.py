@@ -189,8 +189,8 @@ class TimelineScreen(AnsweringScreen[ChosenMoment | TurnAgain | TimelineCommand 
     def _label_fork(self) -> None:
         """Say where a fork ends, unless it is with the selected event."""
         end, here = self._scrubbing.fork_end(self._index), self._index + 1
-        after = f"after event {end:,}" if end > here else ""
-        detail = "before this message" if end < here else after
+        after = f"after {end:,}" if end > here else ""
+        detail = "before this" if end < here else after
         if detail != self._fork_detail:
             self._fork_detail = detail
             self.refresh_bindings()

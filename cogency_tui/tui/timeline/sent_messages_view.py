@@ -52,7 +52,7 @@ class ExchangeView(Read):
         Binding(
             "enter,space",
             "fold",
-            "Expand",
+            "Show",
             id="timeline.messages.fold",
             tooltip="Expand or collapse the message",
         ),

@@ -204,18 +204,40 @@ class CallLayout:
 
     def _arguments(self) -> list[LayoutBlock]:
         args, blocks = self.call.args, list[LayoutBlock]()
+        if self.call.name == "ask" and (asked := self._asked()) is not None:
+            return asked
+        if call_plan := self._planned():
+            return [self._plan_block(call_plan)]
         if (command := self._command) and not self._is_shown(command):
             blocks.append(self._draw_command(command))
         replaced = self._replacement()
         hidden = {"command", "cmd", *(("old", "new") if self._diff or replaced else ())}
         hidden |= {"content"} if self._diff else set()
         hidden |= {"steps"} if self.call.plan is not None else set()
-        hidden |= {"questions"} if self.call.answers else set()
         shown = [key for key in args if key not in hidden]
         column = min(_WIDEST_KEY, max((cells(one_line(key)) for key in shown), default=0)) + 2
         for key in shown:
             blocks += self._argument(key, self.call.argument(key), column)
         return [*blocks, *([Fixed([BLANK]), replaced] if replaced else [])]
+
+    def _asked(self) -> list[LayoutBlock] | None:
+        """The questions to the user, until the answers are shown with them; None if they are wrong."""
+        call = self.call
+        if call.answers or call.state == "writing":
+            return []
+        from cogency_tui.tui.transcript.answer_lines import draw_questions, questions_of
+
+        questions = questions_of(call.args)
+        return [Fixed(draw_questions(questions, self.width, self.theme_styles))] if questions else None
+
+    def _planned(self) -> Sequence[PlannedStep]:
+        """The steps of a plan that is not shown yet; none of another call, or if they are wrong."""
+        call = self.call
+        if not call.is_plan or call.plan is not None or call.state == "writing":
+            return ()
+        from cogency_tui.tools.plan import planned_steps
+
+        return planned_steps(call.args)
 
     @property
     def _written(self) -> str:

@@ -68,6 +68,7 @@ _AUTHORS: Mapping[Author, str] = {
     "subagent": "by the sub-agent {}",
     "user": "by you",
     "command": "possibly by a command in {}",
+    "background": "by you or a background command",
     "program": "outside this program",
 }
 

@@ -487,6 +487,9 @@ def _relative(path: str, root: str) -> str:
 def _subject_of(name: str, args: dict[str, Any], root: str) -> Subject:
     if command := args.get("command") or args.get("cmd"):
         return Subject(one_line(str(command)), is_path=False)
+    if name == "processes":
+        parts = [args[key] for key in ("action", "id", "pattern") if isinstance(args.get(key), str)]
+        return Subject(one_line(" ".join(part for part in parts if part) or "list"), is_path=False)
     if name == "find" and args.get("content"):
         path = _relative(str(args.get("path") or "."), root)
         where = f" in {path}" if path != "." else ""

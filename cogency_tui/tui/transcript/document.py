@@ -20,7 +20,14 @@ from cogency_tui.tui.transcript.call_unit import CallUnit
 from cogency_tui.tui.transcript.folding import Folding
 from cogency_tui.tui.transcript.messages_and_notices import FOLDED_ROWS, is_long, is_shortened
 from cogency_tui.tui.transcript.pen import TAIL, Pen
-from cogency_tui.tui.transcript.unit_lines import FOLDED_AWAY, DrawnUnit, draw_plan_card, draw_run, draw_unit
+from cogency_tui.tui.transcript.unit_lines import (
+    FOLDED_AWAY,
+    DrawnUnit,
+    draw_plan_card,
+    draw_run,
+    draw_unit,
+    is_plan_shortened,
+)
 from cogency_tui.tui.transcript.units import Notice, Prose, Transcript, Unit, UserMessage, is_own
 
 _UNITS, _LINES = 256, 1024
@@ -273,6 +280,8 @@ class Document:
             return is_shortened(unit, self.width, self.theme_styles)
         if isinstance(unit, UserMessage):
             return is_long(unit)
+        if (plan := self._plan_at(index)) is not None:
+            return self._is_folded(index) or is_plan_shortened(plan, self._pen)
         return isinstance(unit, CallUnit) or (isinstance(unit, Prose) and unit.thinking and not unit.open)
 
     def _extend(self) -> None:
@@ -328,15 +337,22 @@ class Document:
         unit, folding = self.transcript.units[index], self._folding
         if _is_answer(unit):
             return self._draw_answer(unit, drawn)
-        pen = Pen(self.width, self.theme_styles, self._clock(), self.frame, self._review_key, self.tail)
-        expanded = index in self.expanded
+        pen, expanded = self._pen, index in self.expanded
         if (plan := self._plan_at(index)) is not None:
-            is_folded = folding.plans.card(index) == index and not folding.plans.is_last(index)
-            return draw_plan_card(plan, pen, folded=is_folded, expanded=expanded)
+            return draw_plan_card(plan, pen, folded=self._is_folded(index), expanded=expanded)
         if not (run := folding.run(index)):
             return draw_unit(unit, pen, expanded=expanded, within=folding.is_within(index))
         calls = [self.transcript.call(each) for each in run]
         return draw_run(calls, pen, opened=folding.is_open(index), expanded=expanded)
+
+    @property
+    def _pen(self) -> Pen:
+        return Pen(self.width, self.theme_styles, self._clock(), self.frame, self._review_key, self.tail)
+
+    def _is_folded(self, index: int) -> bool:
+        """Return whether a checklist is one line, since another one follows."""
+        plans = self._folding.plans
+        return plans.card(index) == index and not plans.is_last(index)
 
     def _plan_at(self, index: int) -> Sequence[PlannedStep] | None:
         """The plan that unit `index` shows; None if it shows none."""

@@ -14,7 +14,15 @@ from cogency_tui.tui.kit.number_format import dollars, duration, plural, tokens
 from cogency_tui.tui.paste_chips import chips_in, image_chips
 from cogency_tui.tui.theme_styles import ThemeStyles
 from cogency_tui.tui.transcript.pen import Pen
-from cogency_tui.tui.transcript.units import Notice, Problem, Prose, Summarized, TurnEnd, UserMessage
+from cogency_tui.tui.transcript.units import (
+    Notice,
+    PendingMessage,
+    Problem,
+    Prose,
+    Summarized,
+    TurnEnd,
+    UserMessage,
+)
 
 _NOTICE_LINES = 2
 _WITH_TIME = 48
@@ -62,6 +70,13 @@ def draw_user_message(message: UserMessage, pen: Pen, *, expanded: bool) -> list
         text = f"hook {one_line(each['name'])}  added {plural(each['lines'], 'line')} for the model"
         lines.append(Line([Segment(fit(text, pen.width), dim)]))
     return lines
+
+
+def draw_pending_message(pending: PendingMessage, pen: Pen) -> list[Line]:
+    """Draw a message that is not sent yet, and below it the hook that runs before that."""
+    text = fit(f"hook {one_line(pending.hook)}  running", pen.width)
+    lines = draw_user_message(pending.message, pen, expanded=False)
+    return [*lines, Line([Segment(text, pen.styles("running", "raised"))])]
 
 
 def chips_beside(message: UserMessage) -> list[str]:
@@ -270,10 +285,10 @@ def _draw_first(problem: Problem, width: int, styles: ThemeStyles) -> list[Line]
 
 
 def draw_notice(notice: Notice, width: int, styles: ThemeStyles, *, expanded: bool) -> list[Line]:
-    """Draw a notice: one dim line, or two; with `expanded` all of a longer one."""
+    """Draw a notice: one dim line, or two; with `expanded` all of a longer one, as of a report."""
     mark, dim = Segment("◇ ", styles("dim")), styles("dim")
     lines = _wrap_notice(notice, width, styles)
-    if len(lines) > _NOTICE_LINES and not expanded:
+    if _is_too_long(notice, lines) and not expanded:
         lines = [Line([Segment(_shorten(one_line(notice.text), width - 2), dim)])]
     first, *more = lines
     return [first.indented(mark), *(line.indented(Segment("  ", styles())) for line in more)]
@@ -281,7 +296,11 @@ def draw_notice(notice: Notice, width: int, styles: ThemeStyles, *, expanded: bo
 
 def is_shortened(notice: Notice, width: int, styles: ThemeStyles) -> bool:
     """Return whether a folded notice hides part of its text."""
-    return len(_wrap_notice(notice, width, styles)) > _NOTICE_LINES
+    return _is_too_long(notice, _wrap_notice(notice, width, styles))
+
+
+def _is_too_long(notice: Notice, lines: list[Line]) -> bool:
+    return len(lines) > _NOTICE_LINES and not notice.report
 
 
 def _wrap_notice(notice: Notice, width: int, styles: ThemeStyles) -> list[Line]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from rich.segment import Segment
 
 from cogency_tui.protocol.events import PlannedStep
-from cogency_tui.protocol.plan import PLAN_GLYPHS, current_step, is_finished, progress_of
+from cogency_tui.protocol.plan import PLAN_GLYPHS, current_step, describe_progress, is_finished
 from cogency_tui.safe_text import one_line, reveal
 from cogency_tui.tui.kit.lines import Line, cells, fit, wrap
 from cogency_tui.tui.kit.number_format import plural
@@ -19,8 +19,9 @@ _MOST_STEPS, _DONE_SHOWN = 10, 2
 _MOST_ROWS = 2
 """Lines of a step that is not unfolded."""
 
-_ROLES = {"done": "dim", "active": "text", "pending": "text"}
-_GLYPH_ROLES = {"done": "good", "active": "running", "pending": "dim"}
+_ROLES = {"done": "dim", "active": "text", "pending": "text", "cancelled": "dim"}
+_GLYPH_ROLES = {"done": "good", "active": "running", "pending": "dim", "cancelled": "dim"}
+_ATTRIBUTES = {"active": "bold", "cancelled": "strike"}
 
 
 def draw_plan(plan: Sequence[PlannedStep], pen: Pen, *, folded: bool, expanded: bool) -> list[Line]:
@@ -28,7 +29,7 @@ def draw_plan(plan: Sequence[PlannedStep], pen: Pen, *, folded: bool, expanded: 
     styles = pen.styles
     glyph, role = ("✓", "good") if is_finished(plan) else ("≡", "running")
     head = [Segment(f"{glyph} ", styles(role)), Segment("plan ", styles("dim"))]
-    progress = progress_of(plan) if plan else "no steps"
+    progress = describe_progress(plan) if plan else "no steps"
     if folded or not plan:
         beside = " · ".join(filter(None, (progress, one_line(current_step(plan)))))
         return [Line([*head, Segment(fit(beside, max(1, pen.width - 7)), styles("dim"))])]
@@ -37,6 +38,12 @@ def draw_plan(plan: Sequence[PlannedStep], pen: Pen, *, folded: bool, expanded: 
         *lines,
         *(line.indented(Segment("  ", styles())) for line in draw_steps(plan, pen, expanded=expanded)),
     ]
+
+
+def is_shortened(plan: Sequence[PlannedStep], pen: Pen) -> bool:
+    """Return whether an expanded plan shows more."""
+    drawn, whole = (draw_steps(plan, pen, expanded=expanded) for expanded in (False, True))
+    return len(plan) > _MOST_STEPS or len(whole) > len(drawn)
 
 
 def draw_steps(plan: Sequence[PlannedStep], pen: Pen, *, expanded: bool) -> list[Line]:
@@ -56,7 +63,7 @@ def draw_steps(plan: Sequence[PlannedStep], pen: Pen, *, expanded: bool) -> list
 def _draw_step(step: PlannedStep, width: int, styles: ThemeStyles, most: int) -> list[Line]:
     state = step["state"]
     attributes = "bold" if state == "active" else ""
-    style = styles(_ROLES[state], attributes=attributes)
+    style = styles(_ROLES[state], attributes=_ATTRIBUTES.get(state, ""))
     text = reveal(" ".join(step["text"].split()))
     lines = wrap([Segment(text, style)], width - 2)
     if len(lines) > most:
@@ -83,4 +90,4 @@ def _shown(plan: Sequence[PlannedStep]) -> tuple[int, int]:
 
 
 def _all_done(plan: Sequence[PlannedStep]) -> bool:
-    return all(step["state"] == "done" for step in plan)
+    return all(step["state"] in ("done", "cancelled") for step in plan)

@@ -15,6 +15,7 @@ from cogency_tui.tui.transcript.call_lines import draw_call, run_row
 from cogency_tui.tui.transcript.call_unit import CallUnit
 from cogency_tui.tui.transcript.messages_and_notices import (
     draw_notice,
+    draw_pending_message,
     draw_problem,
     draw_summarized,
     draw_thought,
@@ -22,7 +23,16 @@ from cogency_tui.tui.transcript.messages_and_notices import (
     draw_user_message,
 )
 from cogency_tui.tui.transcript.pen import Pen
-from cogency_tui.tui.transcript.units import Notice, Problem, Prose, Summarized, TurnEnd, Unit, UserMessage
+from cogency_tui.tui.transcript.units import (
+    Notice,
+    PendingMessage,
+    Problem,
+    Prose,
+    Summarized,
+    TurnEnd,
+    Unit,
+    UserMessage,
+)
 
 
 class DrawnUnit(Protocol):
@@ -119,6 +129,8 @@ def draw_unit(unit: Unit, pen: Pen, *, expanded: bool, within: bool = False) -> 
     match unit:
         case UserMessage():
             return Blocks(Fixed(draw_user_message(unit, pen, expanded=expanded)))
+        case PendingMessage():
+            return Blocks(Fixed(draw_pending_message(unit, pen)))
         case Prose():
             return Blocks(Fixed(draw_thought(unit, pen, expanded=expanded)))
         case CallUnit():
@@ -147,6 +159,13 @@ def draw_plan_card(plan: Sequence[PlannedStep], pen: Pen, *, folded: bool, expan
     within = _narrowed(pen, INDENT)
     lines = draw_plan(plan, within, folded=folded and not expanded, expanded=expanded)
     return Blocks(_Indented(Fixed(lines), INDENT, pen.styles))
+
+
+def is_plan_shortened(plan: Sequence[PlannedStep], pen: Pen) -> bool:
+    """Return whether an expanded checklist shows more than one that is not folded."""
+    from cogency_tui.tui.transcript.plan_lines import is_shortened
+
+    return is_shortened(plan, _narrowed(pen, INDENT + 2))
 
 
 def _draw_call(call: CallUnit, pen: Pen, indent: int, *, expanded: bool) -> Rows:

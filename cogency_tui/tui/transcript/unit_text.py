@@ -4,13 +4,14 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from cogency_tui.protocol.events import AnsweredQuestion
-from cogency_tui.protocol.plan import plan_as_text, progress_of
+from cogency_tui.protocol.events import AnsweredQuestion, answers_shown
+from cogency_tui.protocol.plan import describe_progress, plan_as_text
 from cogency_tui.safe_text import reveal
 from cogency_tui.tui.transcript.call_unit import CallUnit
 from cogency_tui.tui.transcript.messages_and_notices import describe_summarized, describe_turn_end
 from cogency_tui.tui.transcript.units import (
     Notice,
+    PendingMessage,
     Problem,
     Prose,
     Summarized,
@@ -32,6 +33,8 @@ def text_of(unit: Unit) -> str:
     match unit:
         case UserMessage(text=text) | Prose(text=text) | Notice(text=text):
             return text
+        case PendingMessage(message=message):
+            return message.text
         case Problem():
             where = f"{unit.tool}: " if unit.tool else ""
             return "\n".join(part for part in (where + unit.error, unit.hint) if part)
@@ -46,7 +49,7 @@ def text_of(unit: Unit) -> str:
 def describe_call(call: CallUnit) -> str:
     """The tool and its arguments; a command as it was run."""
     if call.plan is not None:
-        return f"plan {progress_of(call.plan)}\n{plan_as_text(call.plan)}"
+        return f"plan {describe_progress(call.plan)}\n{plan_as_text(call.plan)}"
     if call.answers:
         return "\n".join(["ask", *(answered_as_text(each) for each in call.answers)])
     args = call.args
@@ -58,7 +61,7 @@ def describe_call(call: CallUnit) -> str:
 
 def answered_as_text(answered: AnsweredQuestion) -> str:
     """A question, and the answers to it."""
-    return "\n".join([answered["question"], *(f"→ {answer}" for answer in answered["answers"])])
+    return "\n".join([answered["question"], *(f"→ {answer}" for answer in answers_shown(answered))])
 
 
 def outcome_of(call: CallUnit) -> str:

@@ -100,6 +100,14 @@ class UserMessage(msgspec.Struct):
     hooks: Sequence[HookAddition] = ()
 
 
+class PendingMessage(msgspec.Struct, frozen=True):
+    """A message of the user that is not sent before the hook of this name has run: nothing of it is stored
+    yet."""
+
+    message: UserMessage
+    hook: str
+
+
 class Prose(msgspec.Struct):
     """Text by the model: an answer, or (`thinking`) its reasoning. Times are Unix seconds. Of an `orphaned`
     one the program ended while the model wrote."""
@@ -149,12 +157,14 @@ class Problem(msgspec.Struct):
 
 class Notice(msgspec.Struct):
     """A decision on the way to the model. If it is to retry, `due` is the time of the retry in Unix
-    seconds, and `attempt` its number, of so many `attempts` (0 if unknown)."""
+    seconds, and `attempt` its number, of so many `attempts` (0 if unknown). A `report` is never shortened.
+    """
 
     text: str
     due: float = 0.0
     attempt: int = 0
     attempts: int = 0
+    report: bool = False
 
 
 class Summarized(msgspec.Struct):
@@ -238,7 +248,7 @@ class TurnEnd(msgspec.Struct):
         return list(found.values())
 
 
-Unit: TypeAlias = UserMessage | Prose | CallUnit | Problem | Notice | Summarized | TurnEnd
+Unit: TypeAlias = UserMessage | PendingMessage | Prose | CallUnit | Problem | Notice | Summarized | TurnEnd
 
 
 def add_changes(found: dict[str, FileChange], calls: Iterable[CallUnit]) -> None:
@@ -276,6 +286,8 @@ class Transcript:
         self._plan: int | None = None
         """The last call with a plan."""
         self._prose: int | None = None
+        self._pending: int | None = None
+        """The message that is not sent yet."""
         self._turn: TurnEnd | None = None
         """The end of the running turn, until it comes."""
         self._ends: list[int] = []
@@ -289,14 +301,33 @@ class Transcript:
         touched: set[int] = set()
         for event in events:
             self._now = event["timestamp"]
+            # Its event follows, unless it is not sent at all.
+            self._withdraw_pending(touched)
             self._take(event, touched)
         return touched
 
     def close(self) -> set[int]:
         """Settle everything open: no more events follow."""
         touched: set[int] = set()
+        self._withdraw_pending(touched)
         self._end_turn(touched)
         return touched
+
+    def preview(self, text: str, images: Sequence[Image], at: float, hook: str) -> set[int]:
+        """Show a message of the user, written `at` this time, until the next event, while the `hook` of this
+        name runs before it is sent; return the indices of the units that are new or have changed."""
+        touched: set[int] = set()
+        pending = PendingMessage(UserMessage(clean(text).strip(), at, images=images), hook)
+        if self._pending is None:
+            self._pending = self._append(pending, touched)
+        elif self.units[self._pending] != pending:
+            self._replace(self._pending, pending, touched)
+        return touched
+
+    def _withdraw_pending(self, touched: set[int]) -> None:
+        if self._pending is not None:
+            self._replace(self._pending, TurnEnd(), touched)
+            self._pending = None
 
     @property
     def written(self) -> tuple[int, bool]:
@@ -565,7 +596,7 @@ class Transcript:
             return
         text, wait = clean(payload["error"]), payload.get("retry")
         if wait is None:
-            self._append(Notice(text), touched)
+            self._append(Notice(text, report=payload.get("report", False)), touched)
             return
         due, (at, last) = event["timestamp"] + wait, self._last_shown()
         notice = Notice(text, due, payload.get("attempt", 2), payload.get("attempts", 0))

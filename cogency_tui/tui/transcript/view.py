@@ -22,7 +22,7 @@ from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.transcript.document import Anchor, Document, LinePosition, prepare
 from cogency_tui.tui.transcript.messages_and_notices import time_of
 from cogency_tui.tui.transcript.pen import TAIL
-from cogency_tui.tui.transcript.units import Prose, Transcript, UserMessage
+from cogency_tui.tui.transcript.units import PendingMessage, Prose, Transcript, UserMessage
 
 _BLOCK_BITS, _LINE_BITS = 24, 24
 _WIDEST = 92
@@ -184,7 +184,8 @@ class TranscriptView(LineView):
 
     def surface_of(self, place: LinePosition) -> str:
         """The surface of the line at `place`: a message of the user has one as wide as the view."""
-        is_message = place.line >= 0 and isinstance(self.transcript.units[place.unit], UserMessage)
+        unit = self.transcript.units[place.unit]
+        is_message = place.line >= 0 and isinstance(unit, UserMessage | PendingMessage)
         return "raised" if is_message else "surface"
 
     def in_margin(self, strip: Strip, mark: str, on: str) -> Strip:
@@ -196,6 +197,7 @@ class TranscriptView(LineView):
     def _mark_message(self, strip: Strip, line: Line, place: LinePosition) -> Strip:
         """Add the bar of a message, and on its first line its time, which no copy has."""
         message = self.transcript.units[place.unit]
+        message = message.message if isinstance(message, PendingMessage) else message
         time = time_of(message, self._clock()) if isinstance(message, UserMessage) else ""
         # The surface of a message is as wide as the pane, not as its text.
         room = super().text_width - width_of(line.segments)

@@ -84,10 +84,9 @@ class TrustCommands(FeatureCommands):
     async def _refresh(self) -> None:
         """Reload the trusted configuration, and report a new problem once."""
         project = self._project
-        before = project.problem
         await asyncio.to_thread(project.refresh)
-        if project.problem and project.problem != before:
-            self.warn(project.problem)
+        if problem := project.take_problem():
+            self.warn(problem)
 
     async def _show(self) -> None:
         from cogency_tui.agent.project.trust import TrustState
@@ -109,9 +108,9 @@ class TrustCommands(FeatureCommands):
         try:
             if decision == "trust" and survey is not None:
                 await asyncio.to_thread(project.accept, survey)
-                if project.problem:
-                    self.warn(project.problem)
-                else:
+                if problem := project.take_problem():
+                    self.warn(problem)
+                elif not project.problem:
                     self.say("Trusted. Its files take effect with the next message.")
             elif decision == "refuse":
                 await asyncio.to_thread(project.refuse)

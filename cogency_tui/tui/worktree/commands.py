@@ -1,6 +1,6 @@
 """`/worktree`: begins a conversation in a git worktree, merges that into the project, or removes it."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -14,6 +14,7 @@ from cogency_tui.tui.bridge import Bridge
 from cogency_tui.tui.commands_base import FeatureCommands, Handler
 from cogency_tui.tui.kit.number_format import plural
 from cogency_tui.tui.kit.typed_app import app_of
+from cogency_tui.workspace.protected_names import shown
 
 if TYPE_CHECKING:
     from cogency_tui.agent.agent import Agent
@@ -119,7 +120,26 @@ class WorktreeCommands(FeatureCommands):
     async def _merge(self) -> None:
         if not self.idle() or (root := await self._root()) is None:
             return
-        merged = await self._worktrees.merge(root, self._others.title)
+        from cogency_tui.agent.worktrees import ConflictMarkersError
+
+        try:
+            await self._merge_at(root)
+        except ConflictMarkersError as exc:
+            marked = exc.files
+        else:
+            return
+
+        async def answered(yes: bool | None) -> None:
+            if yes:
+                await self._reporting(partial(self._merge_at, root, marked))
+
+        from cogency_tui.tui.kit.dialogs import Confirmation
+
+        question = Confirmation(describe_markers(root.name, marked), yes="merge anyway", no="do not merge")
+        app_of(self._screen).push_screen(question, answered)
+
+    async def _merge_at(self, root: Path, accepted: Sequence[str] = ()) -> None:
+        merged = await self._worktrees.merge(root, self._others.title, accepted)
         self._refresh()
         first = "The uncommitted files were committed first. " if merged.committed else ""
         self.say(
@@ -198,6 +218,12 @@ def describe_state(state: "State") -> str:
     if state.conflicted or state.under_way:
         return f"{text} {left} Have the agent finish it first."
     return f"{text} {left} /worktree merge merges." if left else f"{text} Everything in it is merged."
+
+
+def describe_markers(name: str, files: Sequence[str]) -> str:
+    """The question whether to merge a worktree that has conflict markers in its commits."""
+    listed = "\n".join(f"  {shown(file)}" for file in files)
+    return f"Merge worktree {name} with conflict markers in these files?\n\n{listed}"
 
 
 def describe_loss(name: str, losses: "Losses") -> str:

@@ -6,7 +6,7 @@ block.
 """
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from filecmp import cmp
 from functools import cached_property
@@ -29,6 +29,7 @@ _IDENTITY = ("EMAIL", *(f"GIT_{who}_{what}" for who in ("AUTHOR", "COMMITTER") f
 
 _PATIENCE = 120.0
 _CONFLICT = (1,)
+_NO_MATCH = (1,)
 _MOST_NAMED = 5
 _MOST_COMPARED = 2000
 """Files of an ignored directory that are compared."""
@@ -142,6 +143,33 @@ class WorkingTree(SafeGit):
         """
         return [path for path in self.changed() if self._is_marked(path)]
 
+    def marked_by(self, commit: str, files: Collection[str]) -> list[str]:
+        """Those of the `files` in a commit that have conflict markers which both this tree's commit and the
+        one where the two part lack.
+
+        Raises:
+            WorkspaceError: git has no answer.
+        """
+        begins = ("grep", "-G", "-I", "-l", "-z", "--no-recurse-submodules", "-e", "^<<<<<<< ", commit, "--")
+        answer = self._run(begins, self._filters or (), _NO_MATCH)
+        base = self._ask("merge-base", "HEAD", commit)
+        if answer is None or base is None:
+            raise WorkspaceError("Git cannot search the branch for conflict markers.")
+        names = (name.partition(":")[2] for name in os.fsdecode(answer).split("\0"))
+        return [
+            name
+            for name in names
+            if name in files
+            and self._markers_in(commit, name)
+            > max(self._markers_in("HEAD", name), self._markers_in(base.strip(), name))
+        ]
+
+    def _markers_in(self, commit: str, path: str) -> int:
+        size = self._ask("cat-file", "-s", f"{commit}:{path}")
+        if size is None or int(size) > _LARGEST_READ:
+            return 0
+        return _markers(self._ask_bytes("cat-file", "blob", f"{commit}:{path}") or b"")
+
     def _is_marked(self, path: str) -> bool:
         file = self.directory / path
         try:
@@ -152,8 +180,7 @@ class WorkingTree(SafeGit):
             return False
         if not (found := _markers(now)):
             return False
-        before = self._ask_bytes("cat-file", "blob", f"HEAD:{path}") or b""
-        return found > _markers(before)
+        return found > self._markers_in("HEAD", path)
 
     @property
     def origin(self) -> str:

@@ -59,12 +59,14 @@ class Schedule:
 
     async def run(self) -> None:
         for _ in range(STEPS):
-            what = self.random.choice(["work", "work", "both", "both", "decide", "decide"])
+            what = self.random.choice(["work", "work", "both", "both", "decide", "decide", "over"])
             one, other = self.random.sample(self.parties, 2)
             if what == "work":
                 await self._work(one)
             elif what == "both":
                 await self._both(one, other)
+            elif what == "over":
+                await self._redo_over(one, other)
             else:
                 await self._decide(one, other)
             await self._check()
@@ -102,11 +104,32 @@ class Schedule:
         left = await one.decide(what, self.random.randrange(1000))
         self.log.append(f"-> {left}")
         theirs = [line for line in before if writer_of(line) == other.name]
-        if what in ("revert", "all", "undo"):
-            now = [line for line in self.lines if line in set(theirs)]
-            assert now == theirs, (self.log, before, self.lines)
+        now = [line for line in self.lines if line in set(theirs)]
+        assert now == theirs, (self.log, before, self.lines)
         if what == "all" and not left and not await self._shared():
             assert not [line for line in self.lines if writer_of(line) == one.name], (self.log, self.lines)
+
+    async def _redo_over(self, one: Party, other: Party) -> None:
+        """The user undoes the last turn of one, the other works, and the user redoes it: what the other wrote
+        stays, and what was undone is there again, unless it conflicts.
+        """
+        before = self.lines
+        self.log.append(f"{one.name} undo, redo over {other.name}")
+        left = await one.decide("undo", 0)
+        undone = self.lines
+        await self._work(other)
+        between = self.lines
+        left += await one.decide("redo", 0)
+        self.log.append(f"-> {left}")
+        theirs = [line for line in between if writer_of(line) == other.name]
+        now = self.lines
+        assert [line for line in now if line in set(theirs)] == theirs, (self.log, between, now)
+        if not left:
+            back = set(before) - set(undone)
+            gone = set(undone) - set(before)
+            assert back <= set(now), (self.log, before, now)
+            assert not gone & set(now), (self.log, before, now)
+            assert set(between) - gone <= set(now), (self.log, between, now)
 
     async def _shared(self) -> bool:
         """True if some change may be of either of them."""

@@ -2,7 +2,10 @@
 
 from pathlib import Path
 
+import pytest
+
 from cogency_tui.agent.review.model import Target
+from cogency_tui.errors import UsageError, WorkspaceError
 from tests.agent.delegation import results
 from tests.agent.hooks.bench import (
     FORMAT,
@@ -64,6 +67,49 @@ async def test_both_hunks_are_reviewed_and_each_reverted_apart(bench: Bench) -> 
         await review.undo()
         await review.revert(Target(1, "a.py", (ours.id,)))
         assert file.read_text() == BOTH.replace("return 2", "return 1")
+
+
+async def test_where_it_changed_the_models_lines_its_part_is_reverted_alone(bench: Bench) -> None:
+    file = put(bench)
+    async with bench.agent(edit("return 1", "return   [2,3]"), "Ok.", hooks={"fmt": FORMAT}) as agent:
+        await turn(agent)
+        formatted = file.read_text()
+        assert "return [2, 3]" in formatted
+        review = agent.review("c")
+        (group,) = (await review.overview()).groups
+        key = group.files[0].key
+        first, both = (await review.diff(key)).hunks
+        assert (first.last_edit, both.last_edit and both.last_edit.tool) == (None, "hook:fmt")
+        await review.revert_last_edit(Target(1, "a.py", (both.id,)))
+        assert file.read_text() == formatted.replace("return [2, 3]", "return   [2,3]")
+        hunks = (await review.diff(key)).hunks
+        assert [hunk.state for hunk in hunks] == ["new", "new"]
+        assert hunks[1].last_edit is None
+        with pytest.raises(UsageError, match="A single edit made this hunk"):
+            await review.revert_last_edit(Target(1, "a.py", (hunks[1].id,)))
+        await review.undo()
+        assert file.read_text() == formatted
+        await review.redo()
+        await review.revert(Target(1, "a.py", (hunks[1].id,)))
+        assert file.read_text() == formatted.replace("return [2, 3]", "return 1")
+        await review.revert(Target(1))
+        assert file.read_text() == UGLY
+
+
+async def test_its_part_stays_where_the_lines_have_changed_since(bench: Bench) -> None:
+    file = put(bench)
+    async with bench.agent(edit("return 1", "return   [2,3]"), "Ok.", hooks={"fmt": FORMAT}) as agent:
+        await turn(agent)
+        mine = file.read_text().replace("return [2, 3]", "return 'mine'")
+        file.write_text(mine)
+        review = agent.review("c")
+        (group,) = (await review.overview()).groups
+        _, both = (await review.diff(group.files[0].key)).hunks
+        with pytest.raises(WorkspaceError, match=r"Not reverted: a\.py"):
+            await review.revert_last_edit(Target(1, "a.py", (both.id,)))
+        assert file.read_text() == mine
+        (group,) = (await review.overview()).groups
+        assert group.files[0].states == ("new", "new")
 
 
 async def test_an_undo_reverts_both_and_a_redo_brings_both_back(bench: Bench) -> None:

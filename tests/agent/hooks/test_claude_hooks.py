@@ -32,6 +32,9 @@ class Claude:
         groups.append({"matcher": matcher, "hooks": [{"type": "command", "command": line, **more}]})
         self._file.write_text(json.dumps(settings))
 
+    def breaks(self, text: str = '{\n  "hooks": {,') -> None:
+        self._file.write_text(text)
+
     def agent(self, *replies: str, **options: Any) -> Any:
         environ = {
             "CLAUDE_CONFIG_DIR": str(self._file.parent),
@@ -419,3 +422,39 @@ async def test_a_hook_after_calls_that_changes_is_off_with_a_notice_at_once(clau
     )
     kinds = [event["type"] for event in events]
     assert kinds.index("error") < kinds.index("respond")
+
+
+@pytest.mark.parametrize("text", ['{\n  "hooks": {,', '{\n  "permi', "", '{"hooks": []}'])
+async def test_the_last_hooks_stay_in_force_while_the_file_is_broken(claude: Claude, text: str) -> None:
+    claude.has("PreToolUse", "echo Not here. >&2; exit 2", "Bash")
+    touch = call("shell", command="touch ran")
+    async with claude.agent(touch, "Ok.", touch, "Ok.", touch, "Ok.") as agent:
+        await turn(agent)
+        claude.breaks(text)
+        second = await turn(agent)
+        third = await turn(agent)
+        assert not (claude.bench.root / "ran").exists()
+        (notice,) = notices(second)
+        assert notice.startswith(f"{claude.bench.data.parent}/claude/settings.json: ")
+        assert ("line 1" in notice) == (text in ("", '{"hooks": []}'))
+        assert notice.endswith(" Its last hooks stay in force.")
+        assert notices(third) == []
+        assert only_result(third)["payload"]["outcome"].endswith("blocked this call: Not here.")
+
+
+async def test_a_file_without_hooks_ends_those_before(claude: Claude) -> None:
+    claude.has("PreToolUse", "echo Not here. >&2; exit 2", "Bash")
+    touch = call("shell", command="touch ran")
+    async with claude.agent(touch, "Ok.", touch, "Ok.") as agent:
+        await turn(agent)
+        claude.breaks("{}")
+        assert notices(await turn(agent)) == []
+    assert (claude.bench.root / "ran").exists()
+
+
+async def test_a_file_that_is_broken_at_the_start_is_reported(claude: Claude) -> None:
+    claude.breaks()
+    async with claude.agent("Ok.") as agent:
+        (notice,) = notices(await turn(agent))
+    assert "settings.json: line 2: it is no JSON: " in notice
+    assert notice.endswith(" Its hooks are not used.")

@@ -98,6 +98,41 @@ async def test_a_blocked_message_is_not_sent_and_nothing_of_it_is_stored(bench: 
         assert [event["content"] for event in await store.events("c") if event["type"] == "user"] == ["hello"]
 
 
+async def test_a_message_whose_check_is_interrupted_is_not_sent(bench: Bench, tmp_path: Path) -> None:
+    ready, door = tmp_path / "ready", tmp_path / "door"
+    os.mkfifo(ready)
+    script = '[ -e "$2" ] && exit 0; echo > "$1"; exec sleep 600'
+    hooks = {
+        "branch": shell("before_session", "echo On branch main."),
+        "guard": shell("before_message", script, str(ready), str(door)),
+    }
+    async with bench.agent("Ok.", hooks=hooks) as agent:
+        running = asyncio.create_task(turn(agent, "the secret"))
+        await asyncio.to_thread(ready.read_text)
+        agent.interrupt("c")
+        events = await running
+        assert [event["type"] for event in events] == ["error", "interrupt"]
+        assert notices(events) == ["Interrupted: the message was not sent."]
+        assert bench.provider.sent == []
+        assert await (await agent.store()).events("c") == []
+
+        door.touch()
+        await turn(agent, "hello")
+    assert "the secret" not in json.dumps([*bench.provider.sent, *bench.provider.seeds])
+    # The session's first message is this one.
+    assert "hello\n\n[The hook branch adds" in bench.sent
+
+
+async def test_a_message_that_no_hook_checks_is_sent_as_without_hooks(bench: Bench) -> None:
+    async with bench.agent("Ok.", hooks={"fmt": shell("after_edit", "true")}) as agent:
+        await turn(agent)
+        conversation = agent._conversations.conversation("c", agent)  # pyright: ignore[reportPrivateUsage]
+        with conversation.working():
+            conversation.interrupt()
+            assert conversation.turn_hooks is not None
+            assert await conversation.begin_hooks("hello", is_new=True) is None
+
+
 async def test_a_turn_that_is_blocked_does_not_begin(bench: Bench) -> None:
     hooks = {"guard": shell("before_turn", "echo Closed. >&2; exit 2")}
     async with bench.agent("Ok.", hooks=hooks) as agent:

@@ -160,3 +160,11 @@ def test_a_workflow_that_does_not_fit_is_left_out_and_told_of(project: Path, fol
 
 def test_there_need_not_be_a_folder(tmp_path: Path) -> None:
     assert own_files(tmp_path / "nowhere") == {}
+
+
+@pytest.mark.parametrize("body", ["!touch PWN", "/until id", "$ARGUMENTS"])
+def test_the_message_of_a_command_is_never_a_command_itself(body: str) -> None:
+    command = read_custom({"commands/a.md": body.encode()}, FOLDER, own=False).commands["a"]
+    message = command.message("! id")
+    assert not message.lstrip().startswith(("!", "/"))
+    assert message.startswith("Prompt of the command a:\n\n")

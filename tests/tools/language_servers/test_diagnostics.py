@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from cogency_tui.tools.language_servers.client import Problem
-from cogency_tui.tools.language_servers.diagnostics import compare, distinct, still_there
+from cogency_tui.tools.language_servers.diagnostics import Reported, compare, distinct, still_there
 
 
 def problem(line: int, message: str = "bad") -> Problem:
@@ -79,6 +79,39 @@ SYNTAX = Problem(3, 4, "error", "Expected an expression", "invalid-syntax", "Ruf
 def test_one_problem_of_two_programs_is_one(problems: list[Problem], kept: list[Problem] | None) -> None:
     found = distinct([("a.py", each) for each in problems])
     assert found == [("a.py", each) for each in (problems if kept is None else kept)]
+
+
+@pytest.mark.parametrize(
+    ("first", "later", "left"),
+    [
+        ([LINTED], [CHECKED], []),
+        ([CHECKED], [LINTED], []),
+        ([LINTED], [CHECKED, CHECKED], [CHECKED]),
+        ([LINTED], [msgspec.structs.replace(CHECKED, line=9)], []),
+        ([LINTED], [msgspec.structs.replace(CHECKED, message='"y" is not defined')], None),
+        ([REDEFINED], [REPEATED], []),
+        ([SYNTAX], [BROKEN], []),
+        ([SYNTAX], [msgspec.structs.replace(BROKEN, line=9)], None),
+        ([LINTED], [LINTED], None),
+        ([problem(1)], [problem(1)], None),
+    ],
+)
+def test_what_another_program_reports_later_of_an_edit_is_new_only_if_it_is_another(
+    first: list[Problem], later: list[Problem], left: list[Problem] | None
+) -> None:
+    reported = Reported()
+    named = [("a.py", each) for each in later]
+    assert reported.add("one", [("a.py", each) for each in first]) == [("a.py", each) for each in first]
+    assert reported.add("two", named) == named
+    assert reported.add("one", named) == (named if left is None else [("a.py", each) for each in left])
+
+
+def test_only_the_last_edits_are_remembered() -> None:
+    reported = Reported()
+    for number in range(100):
+        reported.add(str(number), [("a.py", LINTED)])
+    assert reported.add("99", [("a.py", CHECKED)]) == []
+    assert reported.add("0", [("a.py", CHECKED)]) == [("a.py", CHECKED)]
 
 
 def test_a_problem_of_another_file_is_another() -> None:

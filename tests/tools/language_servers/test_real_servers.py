@@ -68,6 +68,17 @@ async def test_basedpyright_types(real: Bench) -> None:
     assert after[0].message.startswith("Argument of type \"Literal['x']\" cannot be assigned")
 
 
+@pytest.mark.parametrize("allowed", [None, True])
+async def test_basedpyright_finds_the_modules_of_a_src_layout(real: Bench, allowed: bool | None) -> None:
+    real.decided = allowed
+    real.put("pyproject.toml", "[project]\nname = 'thing'\n")
+    real.put("src/thing/__init__.py", "def f(a: int) -> int:\n    return a\n")
+    (found,) = await problems(
+        real, "tests/test_f.py", "import thing\n\nthing.f('x')\n", server="basedpyright"
+    )
+    assert places(found) == [(3, "error", "reportArgumentType")]
+
+
 async def test_ruff_lint(real: Bench) -> None:
     before, after = await problems(real, "a.py", "x = 1\n", "x = y\n", server="ruff")
     assert before == []

@@ -257,6 +257,20 @@ async def test_what_is_watched_for_is_news_once(ground: Ground) -> None:
     assert ground.all.read(id) == "error early\nfine\nerror late\n"
 
 
+async def test_what_was_read_while_it_is_watched_is_no_news(ground: Ground) -> None:
+    id = await ground.start(
+        f"{LOOP}; echo error one; echo error two; rm go; {LOOP}; echo error three; sleep 9"
+    )
+    ground.all.watch(id, "error")
+    (ground.directory / "go").touch()
+    await until(lambda: ground.all.get(id).matches == 2)
+    assert ground.all.read(id) == "error one\nerror two\n"
+    assert ground.all.take_news() == ("", "")
+    (ground.directory / "go").touch()
+    await until(lambda: ground.all.get(id).matches == 3)
+    assert ground.all.take_news()[0] == "p1: error three"
+
+
 async def test_what_was_read_is_not_found_again_and_an_empty_pattern_ends_it(ground: Ground) -> None:
     id = await ground.start(f"echo error early; {LOOP}; echo error late")
     await ground.read_until(id, "early")

@@ -180,3 +180,57 @@ async def test_of_a_flood_at_the_start_the_first_lines_are_returned_and_all_can_
     read = await bench.run("processes", id="p1", action="read")
     assert read.content.endswith("\nline 999!\nline 1000!")
     await background.stop("p1")
+
+
+async def test_a_wait_ends_with_the_next_match_which_is_not_reported_again(
+    server: Bench, background: Background
+) -> None:
+    await server.run("processes", id="p1", action="watch", pattern="more")
+    waiting = asyncio.create_task(server.run("processes", id="p1", action="wait"))
+    (server.root / "go").touch()
+    outcome = await waiting
+    assert outcome.outcome == "p1: matched"
+    assert outcome.content.startswith("running for ")
+    assert outcome.content.endswith(" s; it wrote what matches more:\nmore")
+    assert outcome.background == {"p1": True}
+    assert background.take_news() == ("", "")
+
+
+async def test_a_wait_ends_with_the_command_and_gives_its_output(
+    bench: Bench, background: Background
+) -> None:
+    bench.registry = Registry([Shell(background=background), Processes(background)])
+    script = "while [ ! -e go ]; do sleep 0.01; done; echo over; exit 3"
+    await bench.run("shell", command=script, background=True)
+    waiting = asyncio.create_task(bench.run("processes", id="p1", action="wait", seconds=600))
+    (bench.root / "go").touch()
+    outcome = await waiting
+    assert outcome.outcome.startswith("p1: exit 3 after ")
+    assert outcome.content.endswith("\nover")
+    assert background.take_news() == ("", "")
+
+
+async def test_a_wait_ends_after_its_seconds_and_the_command_goes_on(server: Bench) -> None:
+    outcome = await server.run("processes", id="p1", action="wait", timeout=1)
+    assert outcome.outcome.startswith("p1: running for ")
+    assert outcome.content.endswith("\n(nothing new)")
+    with pytest.raises(ToolError, match=r'"seconds" must be an integer from 1 to 600'):
+        await server.run("processes", id="p1", action="wait", seconds=601)
+    assert (await server.plan("processes", id="p1", action="wait")).summary == "Wait for p1: # a server …"
+
+
+async def test_what_a_stop_ends_is_no_advice_to_run_it_in_the_background(server: Bench) -> None:
+    await server.run("shell", command="sleep 1000 & exec sleep 1001", background=True)
+    outcome = await server.run("processes", id="p2", action="stop")
+    assert "background=true" not in outcome.content
+
+
+async def test_a_stop_gives_the_last_lines_of_much_output(server: Bench, background: Background) -> None:
+    await server.run("shell", command="sleep 0.6; seq 1000; sleep 1000", background=True)
+    await until(lambda: "1000\n" in background.output("p2"))
+    outcome = await server.run("processes", id="p2", action="stop")
+    _state, before, *last = outcome.content.split("\n")
+    assert before == "[990 lines before: read them with processes]"
+    assert last == [str(number) for number in range(991, 1001)]
+    read = await server.run("processes", id="p2", action="read")
+    assert read.content.split("\n")[1:3] == ["1", "2"]

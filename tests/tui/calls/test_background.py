@@ -9,7 +9,10 @@ from textual.pilot import Pilot
 
 from cogency_tui.tools.shell.background import Background
 from cogency_tui.tui.bridge import Bridge
+from cogency_tui.tui.calls.list import CallList
 from cogency_tui.tui.kit.dialogs import Confirmation, QuestionBody
+from cogency_tui.tui.status.status_bar import StatusBar
+from cogency_tui.tui.switcher.screen import SwitcherScreen
 from tests.tui.driving import (
     app_over,
     calls_of,
@@ -119,6 +122,42 @@ async def test_a_command_of_another_conversation_is_no_notice(project: Path) -> 
         await background.settle("p1", 10)
         await until(pilot, lambda: not ticking(pilot))
         assert "p1" not in told(pilot)
+
+
+async def test_a_conversation_whose_command_runs_stays_open_and_keeps_it(project: Path) -> None:
+    agent = ScriptedAgent(project, SCRIPT)
+    agent.background = background = Background(grace=0.5)
+    async with app_over(agent).run_test(size=(160, 40), notifications=True) as pilot:
+        await send(pilot, "serve it")
+        await finished(pilot)
+        first = main_of(pilot)
+        own = background.of(first.bridge.conversation_id or "")
+        await own.start("sleep 60", project, dict(os.environ))
+        first.post_message(Bridge.TurnChanged())
+        await until(pilot, lambda: "1 background" in shown(status_of(pilot)))
+
+        await pilot.press("ctrl+n")
+        await until(pilot, lambda: pilot.app.screen is not first and pilot.app.screen.query(CallList))
+        second: Any = pilot.app.screen
+        await until(pilot, lambda: second.is_complete)
+        assert "background" not in shown(second.query_one(StatusBar))
+        await send(pilot, "/background")
+        await until(pilot, lambda: "Background processes: serve it" in seen(pilot))
+        await until(pilot, lambda: "p1 $ sleep 60" in seen(pilot))
+        await pilot.press("f9")
+        await until(pilot, lambda: isinstance(pilot.app.screen, SwitcherScreen))
+        await until(pilot, lambda: "serve it" in seen(pilot))
+        await pilot.press("escape")
+        await background.close()
+        second.post_message(Bridge.TurnChanged())
+        await until(pilot, lambda: "Background processes" not in seen(pilot))
+
+
+async def test_without_any_the_command_says_so(project: Path) -> None:
+    agent = ScriptedAgent(project, SCRIPT)
+    async with app_over(agent).run_test(size=(160, 40), notifications=True) as pilot:
+        await send(pilot, "/processes")
+        await until(pilot, lambda: "No background processes." in told(pilot))
 
 
 async def test_the_bar_counts_them_and_leads_to_them_and_quitting_asks(project: Path) -> None:

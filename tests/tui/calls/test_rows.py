@@ -1,6 +1,7 @@
 """The rows of the tool calls pane: which there are, and what makes others of them."""
 
 import pytest
+from msgspec.structs import replace
 
 from cogency_tui.protocol.events import Event
 from cogency_tui.tui.calls.rows import HIDDEN, BackgroundCommand, CallFilter, CallRows, Row
@@ -93,12 +94,24 @@ def test_commands_in_the_background_stand_below_a_heading() -> None:
     rows = rows_of(call("a", "read"))
     rows.show_commands([COMMAND])
 
-    assert rows.rows == [Row(1), Row(), Row(command=0)]
+    assert rows.rows == [Row(1), Row(heading=0), Row(command=0)]
     assert rows.rows[1].is_heading
     assert (rows.key(1), rows.key(2), rows.place("p1")) == (None, "p1", 2)
     assert rows.command("p1") is COMMAND
     rows.select(CallFilter("read"))
     assert rows.rows == [Row(1)]
+
+
+def test_commands_of_other_conversations_have_headings_of_their_own() -> None:
+    rows = rows_of(call("a", "read"))
+    others = [replace(COMMAND, id=id, conversation=title) for id, title in (("p2", "Build"), ("p3", "Build"))]
+    rows.show_commands([COMMAND, *others])
+    assert rows.rows[1:] == [
+        *(Row(heading=0), Row(command=0)),
+        *(Row(heading=1), Row(command=1), Row(command=2)),
+    ]
+    rows.show_commands([COMMAND, others[0], replace(others[1], conversation="Test")])
+    assert Row(heading=2) in rows.rows
 
 
 def test_time_passes_only_for_what_runs() -> None:

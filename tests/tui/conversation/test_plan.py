@@ -15,6 +15,7 @@ from tests.tui.driving import (
     finished,
     main_of,
     opened,
+    prompt_of,
     send,
     shown,
     status_of,
@@ -63,13 +64,14 @@ async def test_a_click_on_the_progress_goes_to_the_checklist(project: Path) -> N
         assert "▸ Write" not in shown(conversation_of(pilot))
         await pilot.click(StatusBar, offset=(shown(status_of(pilot)).index("plan 1/2"), 0))
         await until(pilot, lambda: "▸ Write" in shown(conversation_of(pilot)))
-        assert conversation_of(pilot).has_focus
         cursor = conversation_of(pilot).cursor.place
         assert cursor is not None
         assert (
             conversation_of(pilot).document.lines_of(cursor.unit, cursor.block)[0].text.strip()
             == "≡ plan 1/2"
         )
+        await pilot.press("slash")
+        await until(pilot, lambda: prompt_of(pilot).text == "/")
 
 
 async def test_a_new_conversation_has_no_plan(project: Path) -> None:
@@ -84,7 +86,36 @@ async def test_a_new_conversation_has_no_plan(project: Path) -> None:
         await until(pilot, lambda: "The agent has made no plan here." in told(pilot))
 
 
-async def test_an_update_is_drawn_in_place_while_the_conversation_follows_its_end(project: Path) -> None:
+async def test_a_cancelled_step_is_shown_and_counted_apart(project: Path) -> None:
+    update = plan("p1", "✓ Read the loop", "– Move the check", "– Test it")
+    agent = ScriptedAgent(project, script(update))
+    async with app_over(agent).run_test(size=(120, 30)) as pilot:
+        await send(pilot, "go")
+        await finished(pilot)
+        await until(pilot, lambda: "✓ plan 1/1, 2 cancelled" in shown(conversation_of(pilot)))
+        assert "– Move the check" in shown(conversation_of(pilot))
+
+
+async def test_enter_is_offered_only_where_it_shows_more_of_a_plan(project: Path) -> None:
+    steps = [f"○ Step {at}" for at in range(14)]
+    agent = ScriptedAgent(project, [user("go"), *FIRST], [user("on"), *plan("p2", *steps)])
+    async with app_over(agent).run_test(size=(120, 30)) as pilot:
+        await send(pilot, "go")
+        await finished(pilot)
+        document = conversation_of(pilot).document
+        first = document.transcript.plan_update
+        assert first is not None
+        assert not document.is_expandable(document.shown_by(first))
+        await send(pilot, "on")
+        await finished(pilot)
+        second = document.transcript.plan_update
+        assert second is not None
+        assert second > first
+        assert document.is_expandable(document.shown_by(first))
+        assert document.is_expandable(document.shown_by(second))
+
+
+async def test_an_update_in_place_while_the_conversation_follows_its_end(project: Path) -> None:
     async def paused(agent: ScriptedAgent) -> None:
         await agent.gate.wait()
 

@@ -22,7 +22,7 @@ from cogency_tui.tui.trust.screen import TrustScreen
 from tests.agent.delegation import block
 from tests.agent.hooks.bench import FORMAT, shell
 from tests.peers.scripted import ScriptedProvider
-from tests.tui.driving import app_over, at_work, detail_of, finished, main_of, send, shown, until
+from tests.tui.driving import app_over, at_work, detail_of, finished, main_of, prompt_of, send, shown, until
 from tests.tui.looks import check_looks
 
 pytestmark = pytest.mark.exhaustive
@@ -47,6 +47,12 @@ def settings_of(folder: Path, hooks: Any) -> None:
 
 def claude(command: str) -> list[Any]:
     return [{"hooks": [{"type": "command", "command": command}]}]
+
+
+async def stored_messages(agent: Agent, conversation: str | None) -> list[str]:
+    assert conversation is not None
+    events = await (await agent.store()).events(conversation)
+    return [event["content"] for event in events if event["type"] == "user"]
 
 
 async def hooks_screen(pilot: Pilot[Any]) -> HooksScreen:
@@ -118,6 +124,65 @@ async def test_a_hook_that_runs_is_named_as_the_activity(project: Path) -> None:
         await until(pilot, lambda: "Running hook slow" in shown(main_of(pilot).query_one(LiveLine)))
         await asyncio.to_thread(go_on.write_text, "")
         await finished(pilot)
+
+
+async def test_a_message_is_on_the_screen_while_a_hook_runs_before_it(project: Path) -> None:
+    go_on = project.parent / "go-on"
+    os.mkfifo(go_on)
+    agent = agent_in(project, "Done.", "Done.", slow=shell("before_message", 'cat "$1"', str(go_on)))
+    async with at_work(agent) as pilot:
+        bridge, view = main_of(pilot).bridge, main_of(pilot).query_one(Conversation)
+        for turn, message in enumerate(("go on", "and on\nfor long")):
+            await send(pilot, message)
+            await until(pilot, lambda: "hook slow  running" in shown(view))
+            last = message.splitlines()[-1]
+            assert shown(view).index(last) < shown(view).index("hook slow  running")
+            assert view.transcript.turns == turn
+            assert len(await stored_messages(agent, bridge.conversation_id)) == turn
+            await asyncio.to_thread(go_on.write_text, "late")
+            await finished(pilot)
+            await until(pilot, lambda: "hook slow  running" not in shown(view))
+            assert shown(view).count(last) == 1
+            assert view.transcript.turns == turn + 1
+        assert await stored_messages(agent, bridge.conversation_id) == ["go on", "and on\nfor long"]
+
+
+async def test_a_message_that_a_hook_blocks_is_in_the_prompt_again(project: Path) -> None:
+    go_on = project.parent / "go-on"
+    os.mkfifo(go_on)
+    agent = agent_in(
+        project, "Done.", guard=shell("before_message", 'cat "$1"; echo "Not today" >&2; exit 2', str(go_on))
+    )
+    async with at_work(agent) as pilot:
+        view = main_of(pilot).query_one(Conversation)
+        await send(pilot, "drop the table")
+        await until(pilot, lambda: "hook guard  running" in shown(view))
+        assert "drop the table" in shown(view)
+        assert prompt_of(pilot).text == ""
+        await asyncio.to_thread(go_on.write_text, "")
+        await finished(pilot)
+        await until(pilot, lambda: prompt_of(pilot).text == "drop the table")
+        await until(pilot, lambda: "Not today" in shown(view))
+        assert "drop the table" not in shown(view)
+        assert "running" not in shown(view)
+
+
+async def test_esc_while_a_message_is_checked_returns_it_to_the_prompt(project: Path) -> None:
+    go_on = project.parent / "go-on"
+    os.mkfifo(go_on)
+    agent = agent_in(project, "Done.", slow=shell("before_message", 'cat "$1"', str(go_on)))
+    async with at_work(agent) as pilot:
+        await send(pilot, "the secret")
+        await until(pilot, lambda: "Running hook slow" in shown(main_of(pilot).query_one(LiveLine)))
+        await pilot.press("escape")
+        await until(pilot, lambda: prompt_of(pilot).text == "the secret")
+        await finished(pilot)
+        text = shown(main_of(pilot).query_one(Conversation))
+        assert "Interrupted: the message was not sent." in text
+        assert "the secret" not in text
+        assert not main_of(pilot).bridge.retryable
+    assert isinstance(agent.provider, ScriptedProvider)
+    assert agent.provider.sent == []
 
 
 async def test_a_file_that_is_not_trusted_is_not_read_and_leads_to_the_review(project: Path) -> None:

@@ -9,7 +9,7 @@ from textual.pilot import Pilot
 
 from cogency_tui.tui.kit.lines import cells
 from cogency_tui.tui.theme_styles import theme_styles_of
-from cogency_tui.tui.transcript.messages_and_notices import draw_notice
+from cogency_tui.tui.transcript.messages_and_notices import draw_notice, is_shortened
 from cogency_tui.tui.transcript.units import Notice
 from tests.tui.driving import app_over, conversation_of, finished, live_line_of, send, shown, until
 from tests.tui.scripted import EPOCH, ScriptedAgent, notice, paused, respond
@@ -72,6 +72,17 @@ async def test_a_wait_is_counted_down_until_text_comes_or_escape_ends_it(project
         await until(pilot, lambda: shown(line).partition(" s ")[0] != first.partition(" s ")[0])
         agent.gate.set()
         await until(pilot, lambda: "Retrying in" not in shown(line))
+
+
+@pytest.mark.parametrize("width", [156, 96, 56, 40])
+def test_a_report_is_shown_whole(width: int) -> None:
+    text = (
+        "Stopped after 3 turns: it went on and on. `make test` failed (exit 2): " + "no rule to make it " * 9
+    )
+    lines = draw_notice(Notice(text, report=True), width, theme_styles_of("night"), expanded=False)
+    assert " ".join(line.text.strip("◇ ") for line in lines) == text.strip()
+    assert all(cells(line.text) <= width for line in lines)
+    assert not is_shortened(Notice(text, report=True), width, theme_styles_of("night"))
 
 
 def test_a_notice_that_is_too_long_keeps_what_was_decided() -> None:

@@ -179,17 +179,75 @@ async def test_several_choices_are_toggled_and_confirmed(project: Path) -> None:
 
 async def test_enter_sends_only_what_is_ticked(project: Path) -> None:
     async with inquired(project, CHECKS) as (pilot, agent, panel):
-        await pilot.press("tab")
-        await until(pilot, lambda: "▸ 1 [ ] ruff" in body(pilot) and "Enter Send" in keys(pilot))
+        await pilot.press("up")
+        await until(pilot, lambda: "▸ Send" in body(pilot) and "Enter" not in keys(pilot))
         await until(pilot, lambda: panel.timing.is_confirmed)
         await pilot.press("enter")
         await until(pilot, lambda: "nothing selected: Space selects, n skips" in keys(pilot))
-        assert "[ ] ruff" in body(pilot)
+        await pilot.press("down")
+        await until(pilot, lambda: "▸ 1 [ ] ruff" in body(pilot) and "Enter Choose" in keys(pilot))
+        await until(pilot, lambda: panel.timing.is_confirmed)
+        await pilot.press("enter")
+        await until(pilot, lambda: "[x] ruff" in body(pilot) and "Enter Send" in keys(pilot))
         assert agent.answers == []
-        await pilot.press("space")
-        await until(pilot, lambda: "[x] ruff" in body(pilot) and panel.timing.is_confirmed)
+        await pilot.press("down")
+        await until(pilot, lambda: "▸ 2" in body(pilot) and "Enter Choose" in keys(pilot))
+        await pilot.press("up", "up")
+        await until(pilot, lambda: "▸ Send" in body(pilot) and "Enter Send" in keys(pilot))
+        await until(pilot, lambda: panel.timing.is_confirmed)
         await pilot.press("enter")
         await until(pilot, lambda: agent.answers == [InquiryAnswer((("ruff",),))])
+
+
+async def test_a_click_on_the_last_row_sends_what_is_ticked(project: Path) -> None:
+    async with inquired(project, CHECKS) as (pilot, agent, panel):
+        await pilot.press("3")
+        await until(pilot, lambda: "[x] pytest" in body(pilot))
+        question = panel.query_one(QuestionBody)
+        lines = body(pilot).split("\n")
+        row = next(at for at, line in enumerate(lines) if line.strip() == "Send")
+        await pilot.click(question, offset=(lines[row].index("Send") + 1, row))
+        await until(pilot, lambda: agent.answers == [InquiryAnswer((("pytest",),))])
+
+
+async def test_enter_changes_an_answer_without_sending_it(project: Path) -> None:
+    async with inquired(project, DATABASE, NAME) as (pilot, agent, panel):
+        await pilot.press("2")
+        await until(pilot, lambda: "What is the package called?" in body(pilot))
+        await pilot.press("1")
+        await until(pilot, lambda: "▸ 1 shop ✓" in body(pilot) and "Enter Send" in keys(pilot))
+        await pilot.press("left")
+        await until(pilot, lambda: "▸ 2 Postgres ✓" in body(pilot) and "Enter Send" in keys(pilot))
+        await pilot.press("up")
+        await until(pilot, lambda: "▸ 1 SQLite" in body(pilot) and "Enter Choose" in keys(pilot))
+        await pilot.press("tab", "shift+tab")
+        await until(pilot, lambda: "▸ 2 Postgres ✓" in body(pilot))
+        await pilot.press("down")
+        await until(pilot, lambda: "▸ 3 In memory" in body(pilot) and panel.timing.is_confirmed)
+        await pilot.press("enter")
+        await until(pilot, lambda: "▸ 3 In memory ✓" in body(pilot) and "Enter Send" in keys(pilot))
+        assert agent.answers == []
+        await until(pilot, lambda: panel.timing.is_confirmed)
+        await pilot.press("enter")
+        await until(pilot, lambda: agent.answers == [InquiryAnswer((("In memory",), ("shop",)))])
+
+
+async def test_after_another_screen_enter_sends_from_the_answer(project: Path) -> None:
+    async with inquired(project, DATABASE, NAME) as (pilot, agent, _panel):
+        await pilot.press("2")
+        await until(pilot, lambda: "What is the package called?" in body(pilot))
+        await pilot.press("1")
+        await until(pilot, lambda: "▸ 1 shop ✓" in body(pilot) and "Enter Send" in keys(pilot))
+        await pilot.press("ctrl+r")
+        await until(pilot, lambda: pilot.app.screen is not main_of(pilot))
+        await until(pilot, lambda: pilot.app.screen.query(InquiryPanel))
+        await pilot.press("escape")
+        await until(pilot, lambda: pilot.app.screen is main_of(pilot) and main_of(pilot).query(InquiryPanel))
+        back = await ready(pilot)
+        await until(pilot, lambda: "▸ 1 shop ✓" in body(pilot) and "Enter Send" in keys(pilot))
+        await until(pilot, lambda: back.timing.is_confirmed)
+        await pilot.press("enter")
+        await until(pilot, lambda: agent.answers == [InquiryAnswer((("Postgres",), ("shop",)))])
 
 
 async def test_tab_and_shift_tab_turn_to_the_next_question_and_back(project: Path) -> None:
@@ -251,10 +309,8 @@ async def test_answers_and_words_stay_on_another_screen(project: Path) -> None:
         await pilot.press("s", "enter")
         await until(pilot, lambda: "Name ✓" in body(pilot))
         back = await ready(pilot)
-        await pilot.press("down")
-        await until(pilot, lambda: back.timing.is_confirmed and "Enter Send" in keys(pilot))
-        await pilot.press("up")
-        await until(pilot, lambda: back.timing.is_confirmed and "▸ 3 bazaars" in body(pilot))
+        await until(pilot, lambda: "▸ 3 bazaars ✓" in body(pilot) and "Enter Send" in keys(pilot))
+        await until(pilot, lambda: back.timing.is_confirmed)
         await pilot.press("enter")
         await until(
             pilot,
@@ -276,9 +332,57 @@ async def test_own_words_are_an_answer(project: Path) -> None:
         await until(pilot, lambda: agent.answers == [InquiryAnswer((("Redis",),))])
 
 
+async def test_words_that_were_not_given_stay_in_the_field(project: Path) -> None:
+    async with inquired(project, DATABASE, NAME) as (pilot, _agent, panel):
+        field = panel.query_one(ReasonField)
+        for key, words in (("4", "Redis"), ("r", "later")):
+            await pilot.press(key)
+            await until(pilot, lambda: field.has_focus and not field.value)
+            await pilot.press(*words, "escape")
+            await until(pilot, lambda: panel.has_focus)
+        await pilot.press("4")
+        await until(pilot, lambda: field.has_focus and field.value == "Redis")
+        await pilot.press("s", "enter")
+        await until(pilot, lambda: "Database ✓" in body(pilot))
+
+
+async def test_skipping_is_for_one_question(project: Path) -> None:
+    async with inquired(project, DATABASE, CHECKS, NAME) as (pilot, agent, panel):
+        assert "n Skip " in keys(pilot)
+        await pilot.press("2")
+        await until(pilot, lambda: "Which checks" in body(pilot))
+        await pilot.press("n")
+        await until(pilot, lambda: "Checks skipped" in body(pilot) and "package called" in body(pilot))
+        await pilot.press("r")
+        await until(pilot, lambda: panel.query_one(ReasonField).has_focus)
+        await pilot.press(*"not yet", "enter")
+        await until(pilot, lambda: "Name skipped" in body(pilot) and "Enter Send" in keys(pilot))
+        assert agent.answers == []
+        await until(pilot, lambda: panel.timing.is_confirmed)
+        await pilot.press("enter")
+        expected = InquiryAnswer((("Postgres",), (), ()), reasons=("", "", "not yet"))
+        await until(pilot, lambda: agent.answers == [expected])
+
+
+async def test_a_skipped_question_can_still_be_answered(project: Path) -> None:
+    async with inquired(project, DATABASE, NAME) as (pilot, agent, panel):
+        await pilot.press("n")
+        await until(pilot, lambda: "Database skipped" in body(pilot))
+        await pilot.press("left")
+        await until(pilot, lambda: "Which database" in body(pilot))
+        await pilot.press("1")
+        await until(pilot, lambda: "Database ✓" in body(pilot) and "skipped" not in body(pilot))
+        await pilot.press("n")
+        await until(pilot, lambda: "Name skipped" in body(pilot) and panel.timing.is_confirmed)
+        await pilot.press("enter")
+        await until(pilot, lambda: agent.answers == [InquiryAnswer((("SQLite",), ()))])
+
+
 @pytest.mark.parametrize("words", ["", "later"])
-async def test_skipping_answers_none_and_the_turn_goes_on(project: Path, words: str) -> None:
-    async with inquired(project, DATABASE, CHECKS) as (pilot, agent, panel):
+async def test_skipping_a_single_question_answers_none_and_the_turn_goes_on(
+    project: Path, words: str
+) -> None:
+    async with inquired(project, CHECKS) as (pilot, agent, panel):
         if words:
             await pilot.press("r")
             await until(pilot, lambda: panel.query_one(ReasonField).has_focus)
@@ -352,6 +456,26 @@ async def test_a_small_window_shows_the_question_and_scrolls_to_the_cursor(proje
         await until(pilot, lambda: "▸ 7 Other…" in body(pilot))
         await pilot.press("down")
         await until(pilot, lambda: "Which database" in body(pilot) and "▸ 1 SQLite" in body(pilot))
+
+
+async def test_a_digit_chooses_nothing_that_was_not_shown(project: Path) -> None:
+    many = UserQuestion(
+        DATABASE.question, [*DATABASE.choices, Choice("Files"), Choice("Redis"), Choice("None")]
+    )
+    async with inquired(project, many, size=(60, 16)) as (pilot, agent, panel):
+        assert "6 None" not in body(pilot)
+        await pilot.press("6")
+        await until(pilot, lambda: "▸ 6 None" in body(pilot) and "Enter Answer" in keys(pilot))
+        assert agent.answers == []
+        await until(pilot, lambda: panel.timing.is_confirmed)
+        await pilot.press("enter")
+        await until(pilot, lambda: agent.answers == [InquiryAnswer((("None",),))])
+
+
+async def test_a_question_has_more_rows_than_the_conversation_in_a_small_window(project: Path) -> None:
+    async with inquired(project, DATABASE, size=(60, 16)) as (pilot, _agent, panel):
+        await until(pilot, lambda: panel.size.height > conversation_of(pilot).size.height + 4)
+        assert "4 Other…" in body(pilot)
 
 
 @pytest.mark.parametrize("text", ["Delete all?" + "\n" * 60, "Delete all?" + "\nline" * 60 + "\nThe end."])

@@ -7,6 +7,7 @@ import pytest
 from textual import events
 
 from cogency_tui.tui.kit.dialogs import Confirmation
+from cogency_tui.tui.kit.footer import Footer
 from cogency_tui.tui.main.screen import MainScreen
 from tests.peers.scripted import ScriptedProvider
 from tests.tui.driving import finished, send, shown, told
@@ -325,3 +326,27 @@ async def test_a_range_ends_with_its_file(project: Path) -> None:
         assert (reviewer.path, reviewer.view.place) == ("b.py", 2)
         await reviewer.press("j")
         assert reviewer.path == "c.py"
+
+
+async def test_the_last_of_several_edits_of_a_hunk_is_reverted_alone(project: Path) -> None:
+    (project / "notes.py").write_text(LINES)
+    again = edit("notes.py", "line_5 = 'agent'\n", "line_5 = 'again'\n")
+    agent = working(project, *edits(5, 20), again, "Done.")
+    async with reviewing(agent, size=(160, 40)) as reviewer:
+        footer = reviewer.screen.query_one(Footer)
+        assert "L revert last edit" in shown(footer)
+        await reviewer.press("j")
+        assert "revert last edit" not in shown(footer)
+        await reviewer.press("L")
+        assert "No hunk of several edits here. n reverts it." in told(reviewer.pilot)
+
+        await reviewer.press("k", "L")
+
+        assert read(project) == changed(5, 20)
+        assert "Reverted the last edit (u undo)" in told(reviewer.pilot)
+        assert reviewer.states == ("new", "new")
+        assert "revert last edit" not in shown(footer)
+        await reviewer.press("u")
+        assert "line_5 = 'again'" in read(project)
+        await reviewer.press("tab")
+        assert "revert last edit" not in shown(footer)

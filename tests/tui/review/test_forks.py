@@ -71,7 +71,7 @@ async def test_a_fork_at_the_first_message_says_that_it_begins_anew(agent: Agent
 
 
 async def test_the_key_says_beforehand_where_the_fork_ends(agent: Agent) -> None:
-    async with going_on(agent, "go", size=(210, 40)) as pilot:
+    async with going_on(agent, "go", size=(200, 40)) as pilot:
         await pilot.press("ctrl+t")
         await until(pilot, lambda: isinstance(pilot.app.screen, TimelineScreen))
         footer, facts = pilot.app.screen.query_one(Footer), pilot.app.screen.query_one(FactLine)
@@ -80,13 +80,13 @@ async def test_the_key_says_beforehand_where_the_fork_ends(agent: Agent) -> None
         for event in (4, 3, 2):
             await pilot.press(*["left"] * (2 if event == 4 else 1))
             await until(pilot, lambda event=event: f"event {event} of" in shown(facts))
-            await until(pilot, lambda: "f fork after event 5" in shown(footer))
+            await until(pilot, lambda: "f fork after 5" in shown(footer))
         await pilot.press("home")
-        await until(pilot, lambda: "f fork before this message" in shown(footer))
+        await until(pilot, lambda: "f fork before this" in shown(footer))
 
 
 @pytest.mark.parametrize(
-    ("width", "label"), [(60, "f fork  r"), (80, "f fork   r"), (172, "f fork after event 5   r")]
+    ("width", "label"), [(60, "f fork  r"), (80, "f fork   r"), (160, "f fork after 5   r")]
 )
 async def test_where_a_fork_ends_is_said_only_where_there_is_room(
     agent: Agent, width: int, label: str
@@ -99,7 +99,7 @@ async def test_where_a_fork_ends_is_said_only_where_there_is_room(
         await pilot.press("left", "left")
         await until(pilot, lambda: "event 4 of" in shown(facts))
         await until(pilot, lambda: f"{label} restore" in shown(footer))
-        if width == 172:
+        if width == 160:
             assert "Enter open   a rerun   Tab pane   1 event   2 messages   3 files   4 costs" in shown(
                 footer
             )

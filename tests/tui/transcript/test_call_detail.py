@@ -1,5 +1,6 @@
 """The detail of a call: arguments, numbers, diff and output, of any length."""
 
+import json
 import re
 from typing import Any
 
@@ -53,6 +54,28 @@ def test_a_command_shows_its_status_its_time_and_its_bytes() -> None:
         "line one",
         "line two",
     ]
+
+
+def test_a_call_of_processes_names_the_process() -> None:
+    for args, subject in (
+        ({"action": "stop", "id": "p1"}, "stop p1"),
+        ({"action": "watch", "id": "p2", "pattern": "err"}, "watch p2 err"),
+        ({"id": "p1"}, "p1"),
+        ({}, "list"),
+    ):
+        assert made(call("c", "processes", **args)).subject.text == subject
+
+
+def test_a_plan_that_has_not_run_is_its_steps() -> None:
+    long = "Read " + "the loop " * 12
+    steps = [{"text": long.strip(), "state": "done"}, {"text": "Write", "state": "cancelled"}, "Test"]
+    for name, key in (("plan", "steps"), ("TodoWrite", "todos")):
+        lines = text(sheet_of(made(call("c", name, **{key: steps})), width=40))[1:]
+        assert lines[0] == "✓ Read the loop the loop the loop the"
+        assert lines[-2:] == ["– Write", "○ Test"]
+        assert " ".join(lines).count("the loop") + " ".join(lines).count("the   loop") >= 10
+    wrong = text(sheet_of(made(call("c", "plan", steps=[1]))))
+    assert wrong[1:] == ["steps  [1]"]
 
 
 def test_a_written_file_is_counted_once() -> None:
@@ -275,3 +298,59 @@ def test_foreign_text_is_drawn_and_never_obeyed() -> None:
 
     assert not {"\x1b", "\x07", "\u202e"}.intersection(shown)
     assert "ab" in shown
+
+
+_ASKED: list[dict[str, Any]] = [
+    {
+        "question": "Which database?",
+        "choices": [{"label": "SQLite", "description": "one file, no server"}, {"label": "Postgres"}],
+    },
+    {"question": "Which checks?", "several": True, "choices": [{"label": "ruff"}, {"label": "pytest"}]},
+]
+_FOREIGN = [
+    {"question": one["question"], "options": one["choices"], "multiSelect": "several" in one}
+    for one in _ASKED
+]
+
+
+@pytest.mark.parametrize("given", [_ASKED, json.dumps(_ASKED), _FOREIGN], ids=["ours", "text", "foreign"])
+def test_questions_to_the_user_are_shown_with_their_choices_before_they_are_answered(given: Any) -> None:
+    asks = made(call("c", "ask", questions=given))
+    asks.ask(EPOCH)
+    drawn = text(sheet_of(asks, 34))
+    assert drawn == [
+        "ask  ? waiting for your answer",
+        "Which database?",
+        "  1 SQLite  one file, no server",
+        "  2 Postgres",
+        "  3 Other…",
+        "",
+        "Which checks?",
+        "  1 [ ] ruff",
+        "  2 [ ] pytest",
+        "  3 [ ] Other…",
+    ]
+    ended: Any = result("c", "ask", "SQLite; ruff", "{}")
+    ended["payload"]["answers"] = [
+        {"question": one["question"], "answers": [one["choices"][0]["label"]]} for one in _ASKED
+    ]
+    take(asks, ended)
+    assert text(sheet_of(asks, 34))[1:] == ["Which database?", "→ SQLite", "Which checks?", "→ ruff"]
+
+
+def test_questions_that_are_refused_stay_with_the_reason_and_wrong_ones_are_json() -> None:
+    declined = made(
+        call("c", "ask", questions=_ASKED), result("c", "ask", "You skipped it: later", "", error=True)
+    )
+    drawn = text(sheet_of(declined))
+    assert drawn[1:4] == ["You skipped it: later", "", "Which database?"]
+    wrong = made(
+        call("c", "ask", questions=[{"question": "Why?"}]), result("c", "ask", "wrong", "", error=True)
+    )
+    assert any('[{"question": "Why?"}]' in line for line in text(sheet_of(wrong)))
+
+
+def test_a_question_that_is_being_written_shows_no_json() -> None:
+    writing = made(call("c", "ask", partial=True, questions='[{"question": "Wh'))
+    assert writing.state == "writing"
+    assert text(sheet_of(writing)) == ["ask  ✎ writing"]

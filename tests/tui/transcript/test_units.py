@@ -12,6 +12,7 @@ from cogency_tui.tui.transcript.call_unit import CallUnit, FileChange
 from cogency_tui.tui.transcript.document import Document, LinePosition
 from cogency_tui.tui.transcript.units import (
     Notice,
+    PendingMessage,
     Problem,
     Prose,
     Transcript,
@@ -423,3 +424,26 @@ async def test_stored_events_are_read_as_they_are_fed_however_many() -> None:
     ]
     assert transcript.turns == 400
     assert not any(unit.open for unit in transcript.units if isinstance(unit, Prose))
+
+
+def test_a_message_that_is_not_sent_yet_is_shown_until_the_next_event() -> None:
+    transcript = Transcript()
+    transcript.feed([user("first"), respond("Hello.")])
+    transcript.close()
+    turns, before = transcript.turns, [*transcript.units]
+    transcript.preview("second\n", (), EPOCH, "guard")
+    assert transcript.preview("second\n", (), EPOCH, "guard") == set()
+    (at,) = transcript.preview("second\n", (), EPOCH, "other")
+    pending = transcript.units[at]
+    assert isinstance(pending, PendingMessage)
+    assert (pending.message.text, pending.hook, transcript.turns) == ("second", "other", turns)
+    assert transcript.units[:at] == before
+
+    transcript.feed([user("second")])
+    assert not any(isinstance(unit, PendingMessage) for unit in transcript.units)
+    assert [unit.text for unit in transcript.units if isinstance(unit, UserMessage)] == ["first", "second"]
+    assert transcript.turns == turns + 1
+
+    transcript.preview("third", (), EPOCH, "guard")
+    transcript.close()
+    assert not any(isinstance(unit, PendingMessage) for unit in transcript.units)

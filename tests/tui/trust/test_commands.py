@@ -104,6 +104,16 @@ async def test_a_project_that_brings_nothing_is_not_asked_about_and_wrong_keys_a
         assert "reviewer" not in system_of(agent)
 
 
+async def test_a_broken_file_of_hooks_is_reported_at_the_start(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "claude").mkdir()
+    (tmp_path / "claude" / "settings.json").write_text('{\n  "hooks": {,')
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
+    async with working(agent_in(project)) as pilot:
+        await until(pilot, lambda: "settings.json: line 2: it is no JSON" in told(pilot))
+
+
 async def test_it_is_asked_without_taking_a_key_until_it_is_answered(project: Path) -> None:
     put(project, "config.toml")
     agent = agent_in(project, "Hello.", "Again.")

@@ -65,8 +65,8 @@ class Work:
         )
 
     @asynccontextmanager
-    async def app(self, **options: Any) -> AsyncGenerator[Pilot[int]]:
-        async with app_over(self.agent, **options).run_test(size=(120, 40), notifications=True) as pilot:
+    async def app(self, size: tuple[int, int] = (120, 40), **options: Any) -> AsyncGenerator[Pilot[int]]:
+        async with app_over(self.agent, **options).run_test(size=size, notifications=True) as pilot:
             yield pilot
         await self.agent.close()
 
@@ -218,6 +218,16 @@ async def test_a_failed_turn_ends_it_and_gives_the_messages_back(project: Path) 
         assert notices(pilot) == ["Stopped after 1 turn: The key is wrong. `false` failed (exit 1)."]
 
 
+async def test_a_message_with_a_command_that_cannot_be_run_is_given_back(project: Path) -> None:
+    work = Work(project)
+    async with work.app() as pilot:
+        await send(pilot, "/until no-such-program -q\nfix it")
+        await until(pilot, lambda: "The shell cannot run `no-such-program -q`" in seen(pilot))
+        await until(pilot, lambda: prompt_of(pilot).text == "fix it")
+        assert main_of(pilot).bridge.until is None
+        assert work.provider.sent == []
+
+
 async def test_a_running_turn_becomes_the_first_one(project: Path) -> None:
     work = Work(project, WAIT, FIX, "Done.")
     async with work.app() as pilot:
@@ -241,6 +251,19 @@ async def test_a_running_turn_that_fails_ends_it(project: Path) -> None:
         await finished(pilot)
         assert notices(pilot) == ["Stopped after 1 turn: the turn failed. `touch checked` has not succeeded."]
         assert not (project / "checked").exists()
+
+
+async def test_the_end_is_shown_whole_with_its_reason_and_what_did_not_hold(project: Path) -> None:
+    missing = "import file mismatch: the module has been collected from another directory " * 2
+    command = f"echo '{missing}'; false"
+    work = Work(project, "One.")
+    async with work.app(size=(60, 16)) as pilot:
+        await send(pilot, f"/until --max-turns 1 {command}")
+        await finished(pilot)
+        report = f"Stopped after 1 turn: the limit of 1 turn is reached. `{command[:59]}…` failed (exit 1): {missing}"
+        assert notices(pilot) == [report.strip()]
+        view = conversation_of(pilot)
+        await until(pilot, lambda: "".join(report.split()) in "".join(shown(view).split()))
 
 
 async def test_without_a_command_it_says_how(project: Path) -> None:
@@ -275,7 +298,7 @@ async def test_a_conversation_that_ended_in_it_says_how_to_go_on(project: Path) 
         conversation = main_of(pilot).bridge.conversation_id
     again = Work(project, FIX, "Done.")
     async with again.app(conversation_id=conversation) as pilot:
-        await until(pilot, lambda: notices(pilot) == ["`false` has not succeeded. /until false goes on."])
+        await until(pilot, lambda: notices(pilot) == ["`false` has not succeeded. To continue: /until false"])
         assert prompt_of(pilot).text == ""
         # A message that no user has written is not in the history.
         await pilot.press("up")

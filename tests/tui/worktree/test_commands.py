@@ -108,6 +108,31 @@ async def test_a_conversation_begins_in_a_worktree_is_merged_and_removed(shop: P
     await agent.close()
 
 
+@pytest.mark.parametrize("agrees", [True, False])
+async def test_committed_conflict_markers_are_named_and_merged_only_if_the_user_agrees(
+    shop: Path, agrees: bool
+) -> None:
+    marked = "<<<<<<< HEAD\na\n=======\nb\n>>>>>>> main\n"
+    async with app_over(agent_over(shop)).run_test(size=(120, 40), notifications=True) as pilot:
+        await opened(pilot)
+        await send(pilot, "/worktree parser")
+        await in_worktree(pilot, "parser")
+        root = main_of(pilot).agent.project
+        (root / "new.py").write_text(marked)
+        git(root, "add", "-A")
+        git(root, "commit", "-qm", "resolved?")
+        await send(pilot, "/worktree merge")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Confirmation))
+        await until(pilot, lambda: "Merge worktree parser with conflict markers" in seen(pilot))
+        assert "  new.py" in seen(pilot)
+        assert not (shop / "new.py").exists()
+        await pilot.press("y" if agrees else "n")
+        await until(pilot, lambda: pilot.app.screen is main_of(pilot))
+        if agrees:
+            await until(pilot, lambda: "Merged into main: 1 file changed." in told(pilot))
+        assert (shop / "new.py").exists() == agrees
+
+
 async def test_a_worktree_is_entered_again_shows_its_state_and_is_removed_by_name(shop: Path) -> None:
     from cogency_tui.agent.worktrees import Worktrees
 
