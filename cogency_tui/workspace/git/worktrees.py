@@ -60,12 +60,13 @@ _ORIGIN = "cogency-from"
 class Unmerged:
     """What only a worktree has: `files` that differ from its last commit, `commits` of its branch that are
     not in the commit of the main working tree, `ignored` files and directories that the main one does not
-    have with the same bytes, and directories of `caches`."""
+    have with the same bytes, and directories of `caches`. `print` differs if anything but the caches does."""
 
     files: Sequence[str]
     commits: int
     ignored: Sequence[str] = ()
     caches: Sequence[str] = ()
+    print: Sequence[str] = ()
 
 
 class WorkingTree(SafeGit):
@@ -233,7 +234,18 @@ class WorkingTree(SafeGit):
             "Git cannot count the commits.", "rev-list", "--count", f"HEAD..{branch}", "--"
         )
         ignored, caches = other.ignored_beside(self.directory)
-        return Unmerged(other.changed(), int(answer), ignored, caches)
+        changed = other.changed()
+        tip = self._ask("rev-parse", f"refs/heads/{branch}") or ""
+        prints = [other.print_of(path) for path in (*changed, *ignored)]
+        return Unmerged(changed, int(answer), ignored, caches, (tip, *prints))
+
+    def print_of(self, path: str) -> str:
+        """A text that is another one once the file at `path` has changed."""
+        try:
+            found = (self.directory / path).lstat()
+        except OSError:
+            return path
+        return f"{path}:{found.st_size}:{found.st_mtime_ns}"
 
     def ignored_beside(self, main: Path) -> tuple[list[str], list[str]]:
         """The ignored files and directories that `main` lacks or has otherwise, and those of caches.

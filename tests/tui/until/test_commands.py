@@ -32,7 +32,10 @@ from tests.tui.driving import (
 )
 
 CHECK = "grep -q '# good' README.md"
-FIX = block(("write", {"file": "README.md", "content": "# good\n", "overwrite": True}))
+FIX = block(
+    ("read", {"file": "README.md"}),
+    ("write", {"file": "README.md", "content": "# good\n", "overwrite": True}),
+)
 WAIT = block(("wait", {}))
 
 
