@@ -3,7 +3,7 @@
 Invariant: nothing that the configuration names is run (a monitor, hooks, filters, drivers of merges and
 diffs, those of submodules, programs that page, edit, sign, verify or ask), whichever of its includes apply;
 nothing uses the network, no secret is in git's environment, and git has a limited time for an answer. Where
-git has no answer, or its configuration is a file that ends never, the result is None. The calls block.
+git has no answer, or its configuration is a file that never ends, the result is None. The calls block.
 """
 
 import os
