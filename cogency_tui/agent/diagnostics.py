@@ -290,7 +290,11 @@ class EditDiagnostics:
             self._reported = Reported(), Reported()
         reported, reported_fixed = self._reported
         redact = Redactor(call.context.secrets, call.context.known).text
-        name_of = self._workspace.name_of
+
+        def name_of(path: Path) -> str:
+            # The address of a file is the server's text, too.
+            return one_line(redact(self._workspace.name_of(path)))
+
         added: list[Diagnostic] = []
         fixed = fixed_before = 0
         for id, problems in _by_call(_fixed(found), name_of).items():
@@ -308,9 +312,9 @@ class EditDiagnostics:
                     "message": one_line(redact(problem.message))[:_LONGEST_MESSAGE],
                 }
                 if problem.rule:
-                    one["rule"] = one_line(problem.rule)[:_LONGEST_RULE]
+                    one["rule"] = one_line(redact(problem.rule))[:_LONGEST_RULE]
                 if problem.source:
-                    one["source"] = one_line(problem.source)[:_LONGEST_RULE]
+                    one["source"] = one_line(redact(problem.source))[:_LONGEST_RULE]
                 if id != call.id:
                     one["call"] = id
                 added.append(one)

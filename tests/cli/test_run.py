@@ -344,3 +344,22 @@ def test_control_sequences_reach_no_terminal(run: Run, project: Path) -> None:
     done = run("run", "read evil.txt")
     assert "\x1b" not in done.stdout + done.stderr
     assert "\x07" not in done.stdout + done.stderr
+
+
+def test_a_skill_is_started_by_its_name_as_in_the_app(run: Run, project: Path, sealed_home: Path) -> None:
+    file = sealed_home / ".claude/skills/deploy/SKILL.md"
+    file.parent.mkdir(parents=True)
+    file.write_text("---\nname: deploy\ndescription: Deploys.\n---\nDeploy $ARGUMENTS.\n")
+    done = run("run", "/deploy prod", "--json", "--provider", "offline")
+    assert events(done.stdout)[0]["content"] == "Use the skill deploy: prod"
+    assert "/deploy" not in done.stderr
+
+    done = run("run", "/deplyo prod", "--json", "--provider", "offline")
+    assert events(done.stdout)[0]["content"] == "/deplyo prod"
+    assert "There is no command /deplyo here: sent as text." in done.stderr
+
+    untrusted = project / ".claude/skills/docx/SKILL.md"
+    untrusted.parent.mkdir(parents=True)
+    untrusted.write_text("---\nname: docx\ndescription: Writes.\n---\nWrite.\n")
+    done = run("run", "/docx a", "--json", "--provider", "offline")
+    assert "The skill docx is not trusted (review it with `cogency-tui trust`): sent as text." in done.stderr
