@@ -109,6 +109,7 @@ class Shell:
     aliases = Aliases(
         Spellings(
             {
+                "cmd": "command",
                 "run_in_background": "background",
                 "is_background": "background",
                 **dict.fromkeys(("workdir", "working_directory", "directory"), "cwd"),
