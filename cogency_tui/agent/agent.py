@@ -129,6 +129,8 @@ class Agent:
         self._project_settings: ProjectSettings | None = None
         self._from_project: Mapping[str, Any] = {}
         self._home: Agent | None = None
+        self.rerun_of: Agent | None = None
+        """The agent of the project, where this one runs a turn again in a scratch copy of it."""
         self._worktrees: dict[Path, Agent] = {}
         """The agents of worktrees, of the one whose project these belong to."""
         self.workspace = Workspace(Path(project) if project is not None else Path.cwd())
@@ -175,6 +177,12 @@ class Agent:
     def home(self) -> "Agent":
         """The agent of the main project, where this one works in a worktree of it; else itself."""
         return self if self._home is None else self._home
+
+    @property
+    def in_project(self) -> "Agent":
+        """The agent that works in the user's files, where this one works in a scratch copy of them; else
+        itself."""
+        return self if self.rerun_of is None else self.rerun_of.in_project
 
     @property
     def worktree(self) -> str:
@@ -352,6 +360,15 @@ class Agent:
     def working_in(self, root: Path) -> "Agent | None":
         """The agent of the worktree at `root`, if one has worked there since the start."""
         return self.home._worktrees.get(root)
+
+    @property
+    def at_work(self) -> list[str]:
+        """The ids of the conversations in its directory that work or wait for the user."""
+        return self._conversations.at_work
+
+    async def stop_all(self) -> None:
+        """Stop the work in all conversations in its directory, and wait until the end is recorded."""
+        await self._conversations.stop()
 
     async def close_worktree(self, root: Path) -> None:
         """Stop what runs in the worktree at `root`."""

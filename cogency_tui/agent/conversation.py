@@ -45,7 +45,7 @@ from cogency_tui.protocol.taint_sources import Sources
 from cogency_tui.providers.base import Options, Provider, Usage
 from cogency_tui.redaction import Redactor
 from cogency_tui.store.store import Store
-from cogency_tui.tools.base import ToolContext
+from cogency_tui.tools.base import Outcome, ToolContext
 from cogency_tui.tools.mcp.names import described_by, source_of
 from cogency_tui.tools.registry import Registry
 from cogency_tui.tools.worker_threads import in_thread
@@ -483,6 +483,10 @@ class Conversation:
                 self.engine.language_servers, self.engine.workspace, lambda: self.gate.mode != "plan"
             )
         return [*([] if self._call_hooks is None else [self._call_hooks]), self._diagnostics]
+
+    async def late_diagnostics(self) -> Outcome | None:
+        """What language servers found of the edits of earlier turns since the last call."""
+        return None if self._diagnostics is None else await self._diagnostics.late(self._context)
 
     def scheduler(self, actions: TurnActions, preview: Preview, wake: Callable[[], None]) -> Scheduler:
         """The scheduler of a cycle's calls; `actions` are those of its turn so far."""

@@ -61,6 +61,15 @@ def effort_of(record: "StoredConversation") -> EffortChoice | None:
     return next((choice for choice in EFFORT_CHOICES if choice == record.effort), None)
 
 
+def missing_directory(agent: "Agent") -> tuple[str, str]:
+    """What happened to the directory of `agent`, which is gone, and what the user can do."""
+    if not agent.worktree:
+        return f"{agent.project} no longer exists.", "Start in another directory."
+    name = agent.worktree
+    begin = f"/worktree {name} begins a conversation in a new one, /new one in {agent.home.project.name}."
+    return f"The worktree {name} was removed.", begin
+
+
 async def store_choices(store: "Store", record: "StoredConversation", agent: "Agent") -> None:
     """Store the model, effort and dialect of `agent` with a conversation, where they are others.
 
@@ -125,14 +134,18 @@ class Conversations:
             self._warming.cancel()
             await asyncio.wait([self._warming])
             self._warming = None
-        self.interrupt()
-        if self._tasks:
-            await asyncio.wait(self._tasks)
+        await self.stop()
         if self._learning is not None:
             await self._learning.close()
         if self._titling is not None:
             await self._titling.close()
         await self._release()
+
+    async def stop(self) -> None:
+        """Interrupt all work, and wait until its end is recorded."""
+        self.interrupt()
+        if self._tasks:
+            await asyncio.wait(self._tasks)
 
     @property
     def agents(self) -> "Sequence[Agent]":
@@ -208,14 +221,17 @@ class Conversations:
             await work(conversation, queue)
 
     async def _require_files(self, id: str) -> None:
-        """Require that the conversation is not of a rerun whose scratch copy is not the project here.
+        """Require that the project is there, and that the conversation is not of a rerun whose scratch copy
+        is not the project here.
 
         Raises:
             StoreError: the store cannot be opened.
-            UsageError: it is; its edits are in no file of the project.
+            UsageError: the project is gone, or the edits of the conversation are in no file of it.
         """
         from cogency_tui.temporary_files import is_in_one
 
+        if not await asyncio.to_thread(self._agent.project.is_dir):
+            raise UsageError(*missing_directory(self._agent))
         known = await (await self._agent.store()).conversation(id)
         if known is None or known.project == str(self._agent.project):
             return
@@ -356,6 +372,11 @@ class Conversations:
         with until.limited(conversation):
             ran = await command.run()
         await until.end_check(store, conversation.id, ran, command.whole_output)
+
+    @property
+    def at_work(self) -> list[str]:
+        """The ids of the conversations that work or wait for the user."""
+        return [id for id, conversation in self._known.items() if conversation.busy]
 
     @property
     def learning(self) -> bool:

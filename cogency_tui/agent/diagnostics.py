@@ -15,12 +15,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import msgspec
+
 from cogency_tui.agent.call_interceptors import InterceptedCall, join_notes
 from cogency_tui.errors import ToolError
 from cogency_tui.protocol.events import Diagnostic, DiagnosticsChange, describe_diagnostic
 from cogency_tui.redaction import Redactor
 from cogency_tui.safe_text import one_line
-from cogency_tui.tools.base import Outcome
+from cogency_tui.tools.base import Intent, Outcome, ToolContext
 from cogency_tui.tools.worker_threads import in_thread
 from cogency_tui.workspace.text_files import decode
 
@@ -140,6 +142,14 @@ class EditDiagnostics:
             return outcome
         note = join_notes(outcome.note, *notes)
         return replace(outcome, note=note, diagnostics=change if change["added"] or change["fixed"] else None)
+
+    async def late(self, context: ToolContext) -> Outcome | None:
+        """What has become known since the last call, for a turn that begins; None if there is nothing."""
+        if not (self._late or self._deferred):
+            return None
+        call = InterceptedCall("", "", msgspec.Struct(), Intent("read", ""), context)
+        outcome = await self.after(call, Outcome(""))
+        return outcome if outcome.note else None
 
     async def close(self) -> None:
         """Give up what is still being analyzed."""
@@ -280,7 +290,11 @@ class EditDiagnostics:
             self._reported = Reported(), Reported()
         reported, reported_fixed = self._reported
         redact = Redactor(call.context.secrets, call.context.known).text
-        name_of = self._workspace.name_of
+
+        def name_of(path: Path) -> str:
+            # The address of a file is the server's text, too.
+            return one_line(redact(self._workspace.name_of(path)))
+
         added: list[Diagnostic] = []
         fixed = fixed_before = 0
         for id, problems in _by_call(_fixed(found), name_of).items():
@@ -298,9 +312,9 @@ class EditDiagnostics:
                     "message": one_line(redact(problem.message))[:_LONGEST_MESSAGE],
                 }
                 if problem.rule:
-                    one["rule"] = one_line(problem.rule)[:_LONGEST_RULE]
+                    one["rule"] = one_line(redact(problem.rule))[:_LONGEST_RULE]
                 if problem.source:
-                    one["source"] = one_line(problem.source)[:_LONGEST_RULE]
+                    one["source"] = one_line(redact(problem.source))[:_LONGEST_RULE]
                 if id != call.id:
                     one["call"] = id
                 added.append(one)

@@ -476,7 +476,7 @@ async def _close(agent: Agent, directory: Path) -> None:
 def _agent_for(original: Agent, root: Path, choice: RerunChoice, provider: "Provider | None") -> Agent:
     changed = choice.provider is not None or choice.model is not None
     name = choice.provider or original.provider.name
-    return Agent(
+    agent = Agent(
         provider if provider is not None else name,
         model=choice.model if changed else original.provider.model,
         effort=choice.effort or original.effort,
@@ -488,6 +488,8 @@ def _agent_for(original: Agent, root: Path, choice: RerunChoice, provider: "Prov
         data=original.data,
         settings=original.settings,
     )
+    agent.rerun_of = original
+    return agent
 
 
 async def _fork(store: Store, turn: PastTurn, agent: Agent) -> str:

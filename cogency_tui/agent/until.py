@@ -101,6 +101,8 @@ class Until:
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.command = command
+        self.line = ""
+        """The limits and the command as the user has typed them, if they did."""
         self.limits = limits
         self.due: Due = begins_with
         self.turn = 0
@@ -407,7 +409,9 @@ def read_until(argument: str) -> tuple[Until, str]:
         _number(given, "max-cost"),
         _number(given, "timeout"),
     )
-    return Until(command, limits, begins_with="turn" if message.strip() else "check"), message.strip()
+    until = Until(command, limits, begins_with="turn" if message.strip() else "check")
+    until.line = argument.strip().partition("\n")[0].strip()
+    return until, message.strip()
 
 
 def _number(given: dict[str, str], name: str, *, whole: bool = False) -> float | None:

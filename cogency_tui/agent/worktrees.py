@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cogency_tui.agent.recall.recall import WORK
 from cogency_tui.errors import UsageError, WorkspaceError
 from cogency_tui.safe_text import one_line
 from cogency_tui.temporary_files import is_in_one
@@ -38,11 +39,49 @@ class Made:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """A worktree as it is: made from the branch `origin`, with what it alone has."""
+    """A worktree as it is: made from the branch `origin`, with what it alone has, its `conflicted` files, and
+    the merge or the like that is `under_way`."""
 
     name: str
     origin: str
     lost: Unmerged
+    conflicted: Sequence[str] = ()
+    under_way: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Occupant:
+    """A conversation in a worktree, by its title: it `works`, or is open in the process `pid`; None for this
+    one."""
+
+    title: str
+    works: bool
+    pid: int | None = None
+
+    @property
+    def described(self) -> str:
+        """What it does there, for the user."""
+        name = f"“{one_line(self.title) or 'New conversation'}”"
+        does = "is working in it" if self.works else "is open in it"
+        return f"{name} {does}" if self.pid is None else f"{name} {does}, in process {self.pid}"
+
+
+@dataclass(frozen=True, slots=True)
+class Losses:
+    """What goes with a worktree: what only it has, the `commands` that run in the background, and the
+    `occupants`."""
+
+    lost: Unmerged
+    commands: Sequence[str] = ()
+    occupants: Sequence[Occupant] = ()
+
+    def includes(self, now: "Losses") -> bool:
+        """Return whether nothing was added or changed since by what there is `now`."""
+        return (
+            now.lost.print == self.lost.print
+            and {*now.commands} <= {*self.commands}
+            and {*now.occupants} <= {*self.occupants}
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +129,13 @@ class Worktrees:
         Raises:
             WorkspaceError: git has no answer.
         """
-        origin = await in_thread(lambda: WorkingTree(root).origin)
-        return State(root.name, origin, await self.unmerged(root))
+        lost = await self.unmerged(root)
+
+        def read() -> State:
+            tree = WorkingTree(root)
+            return State(root.name, tree.origin, lost, tree.conflicted(), tree.under_way)
+
+        return await in_thread(read)
 
     async def make(self, name: str) -> Made:
         """Make a worktree, by default of the first free name.
@@ -145,23 +189,28 @@ class Worktrees:
 
         Raises:
             ConflictMarkersError: other files have them in a commit. Nothing was merged.
-            UsageError: there is nothing to merge, or lines or uncommitted files conflict. Nothing was merged.
+            UsageError: there is nothing to merge, lines or uncommitted files conflict, or a conversation
+                works in it. Nothing was merged.
             WorkspaceError: git cannot.
         """
+        if working := [each for each in await self.occupants(root) if each.works]:
+            raise UsageError(
+                f"Nothing was merged: {working[0].described}.", "Interrupt it, or wait until it has ended."
+            )
         journal = self._agent.journal
         async with journal.lock, await journal.alone():
             return await completed(in_thread(self._merge, root, title, accepted))
 
     def _merge(self, root: Path, title: str, accepted: Collection[str]) -> Merged:
         main, tree, branch = self._main, WorkingTree(root), _branch(root)
-        if problem := tree.problem:
+        if problem := tree.problem or main.problem:
             raise UsageError(problem, "Merge the branch yourself.")
         _require_settled(tree, root.name)
         if (origin := tree.origin) and origin != main.head:
             raise UsageError(
                 f"Nothing was merged: worktree {root.name} was made from {origin}, "
                 f"but {main.head} is checked out in {main.directory.name}.",
-                f"Check out {origin} first, or run `git merge {branch}` yourself.",
+                _advise_on_branch(tree, main, branch),
             )
         message = one_line(title)[:_LONGEST_MESSAGE] or f"Work in {root.name}"
         is_dirty = bool(tree.changed())
@@ -173,7 +222,8 @@ class Worktrees:
             raise UsageError(
                 f"Nothing was merged: {named(conflicts)} conflict{'s' * (len(conflicts) == 1)} with "
                 f"{main.head}.",
-                f"Have the agent merge {main.head} into {branch} first.",
+                f"Have the agent merge {main.head} into {branch} first."
+                + " The repository's own merge drivers are not run." * main.has_merge_drivers,
             )
         if blocking := sorted(set(files) & set(main.changed())):
             is_one = len(blocking) == 1
@@ -192,6 +242,41 @@ class Worktrees:
             committed = f" Its files are committed in {branch}." if is_dirty else ""
             raise WorkspaceError(f"{exc}{committed}", exc.hint) from exc
         return Merged(main.head, len(files), is_dirty)
+
+    async def occupants(self, root: Path) -> list[Occupant]:
+        """The conversations that work in a worktree, and those that other processes have open there.
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
+        store, found = await self._agent.store(), list[Occupant]()
+        inside = self._agent.working_in(root)
+        for id in inside.at_work if inside is not None else ():
+            known = await store.conversation(id)
+            found.append(Occupant(known.title if known else "", works=True))
+        for mark in await self._agent.recall.open_elsewhere():
+            known = await store.conversation(mark.conversation)
+            if known is not None and known.project == str(root):
+                found.append(Occupant(known.title, WORK in mark.uses, mark.pid))
+        return found
+
+    async def losses(self, root: Path) -> Losses:
+        """What would be lost or stopped if a worktree were removed.
+
+        Raises:
+            StoreError: the store cannot be read.
+            WorkspaceError: git has no answer.
+        """
+        inside = self._agent.working_in(root)
+        background = inside.background if inside is not None else None
+        listed = background.listed() if background is not None else []
+        commands = tuple(each.command for each in listed if each.ended is None)
+        return Losses(await self.unmerged(root), commands, tuple(await self.occupants(root)))
+
+    async def stop(self, root: Path) -> None:
+        """Stop the conversations that work in a worktree."""
+        if (inside := self._agent.working_in(root)) is not None:
+            await inside.stop_all()
 
     async def remove(self, root: Path) -> None:
         """Remove a worktree, whatever it has, and its branch; what runs in it is stopped.
@@ -228,6 +313,16 @@ def _require_settled(tree: WorkingTree, name: str) -> None:
             f"{'has' if len(marked) == 1 else 'have'} conflict markers.",
             "Have the agent resolve them first.",
         )
+
+
+def _advise_on_branch(tree: WorkingTree, main: WorkingTree, branch: str) -> str:
+    """What to do if the main working tree has another branch than the one that `tree` was made from."""
+    where = main.directory.name
+    commit = f"commit the files of worktree {tree.directory.name} and " if tree.changed() else ""
+    merge = f"{commit}run `git merge {branch}` in {where}"
+    if main.has_branch(tree.origin):
+        return f"Run `git switch {tree.origin}` in {where} first. To merge into {main.head}, {merge}."
+    return f"There is no branch {tree.origin} any more. To merge into {main.head}, {merge}."
 
 
 def _branch(root: Path) -> str:

@@ -8,7 +8,7 @@ import fcntl
 import json
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
@@ -22,12 +22,16 @@ DIRECTORY = "open"
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A conversation that the process `pid` has open, since `since` (Unix seconds)."""
+    """A conversation that the process `pid` has open, since `since` (Unix seconds), in these `uses`."""
 
     conversation: str
     pid: int
     since: float
+    uses: Sequence[str] = ()
 
+
+_SIZE = 512
+"""Bytes to which a mark is filled: it is replaced at once, for whoever reads it meanwhile."""
 
 _RETRIES = 3
 _PAUSE = 0.005
@@ -40,12 +44,15 @@ class Presence:
     def __init__(self, data: Path) -> None:
         self._directory = data / DIRECTORY
         self._held: dict[str, int] = {}
+        self._since: dict[str, float] = {}
         self._uses: dict[str, set[str]] = {}
 
     def enter(self, conversation: str, now: float, use: str = "open") -> bool:
         """Mark a conversation as in `use` here; False where another process has it, or no mark can be set."""
         if conversation in self._held:
             self._uses[conversation].add(use)
+            with suppress(OSError):
+                self._write(conversation)
             return True
         path = self._path(conversation)
         try:
@@ -55,16 +62,35 @@ class Presence:
             return False
         if handle is None:
             return False
-        mark = {"conversation": conversation, "pid": os.getpid(), "since": now}
+        self._held[conversation], self._since[conversation] = handle, now
+        self._uses[conversation] = {use}
         try:
-            os.ftruncate(handle, 0)
-            os.pwrite(handle, json.dumps(mark).encode(), 0)
+            self._write(conversation)
         except OSError:
+            self._forget(conversation)
             os.close(handle)
             return False
-        self._held[conversation] = handle
-        self._uses[conversation] = {use}
         return True
+
+    def _write(self, conversation: str) -> None:
+        """Write the mark of a conversation.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        mark = {
+            "conversation": conversation,
+            "pid": os.getpid(),
+            "since": self._since[conversation],
+            "uses": sorted(self._uses[conversation]),
+        }
+        os.pwrite(self._held[conversation], json.dumps(mark).encode().ljust(_SIZE), 0)
+
+    def _forget(self, conversation: str) -> int | None:
+        """Return the handle of a conversation, which is no longer held here."""
+        self._uses.pop(conversation, None)
+        self._since.pop(conversation, None)
+        return self._held.pop(conversation, None)
 
     def leave(self, conversation: str | None = None, use: str = "open") -> None:
         """End this use here; the mark is removed with the last use. Without an id, all marks are."""
@@ -72,9 +98,10 @@ class Presence:
             uses = self._uses.get(each, set())
             uses.discard(use)
             if conversation is not None and uses:
+                with suppress(OSError):
+                    self._write(each)
                 continue
-            self._uses.pop(each, None)
-            handle = self._held.pop(each, None)
+            handle = self._forget(each)
             if handle is not None:
                 with suppress(OSError):
                     # Removed while it is locked, so that no process locks a file without a name.
@@ -103,8 +130,9 @@ class Presence:
                     path.unlink(missing_ok=True)
                     continue
                 known: Any = json.loads(os.pread(handle, 1 << 16, 0))
-                yield Mark(str(known["conversation"]), int(known["pid"]), float(known["since"]))
-            except (OSError, ValueError, KeyError, TypeError):
+                uses = known.get("uses", ())
+                yield Mark(str(known["conversation"]), int(known["pid"]), float(known["since"]), tuple(uses))
+            except (OSError, ValueError, KeyError, TypeError, AttributeError):
                 continue
             finally:
                 os.close(handle)

@@ -113,7 +113,7 @@ def intent(summary: str, changes: Sequence[Change], workspace: Workspace) -> Int
 
 
 async def refuse_unknown(context: ToolContext, one: Change) -> None:
-    """Refuse to replace a content that the model does not know.
+    """Refuse to replace a content that is not the one that the model knows.
 
     Raises:
         ToolError: it was changed since the model read it.
@@ -130,6 +130,21 @@ async def refuse_unknown(context: ToolContext, one: Change) -> None:
         raise ToolError(report.sentence, again, brief=report.brief)
     if context.seen.get(location.path, context.cycle) is not None:
         raise ToolError(f"{location.relative} has changed since it was read.", "Read it again first.")
+
+
+def refuse_unread(context: ToolContext, one: Change) -> None:
+    """Refuse to replace a text that the model has not read, unless the user has agreed to the very change.
+    What is no text cannot be read.
+
+    Raises:
+        ToolError: it has not read it.
+    """
+    is_text = one.texts is not None and one.texts[0] != ""
+    if is_text and context.agreed is None and context.seen.get(one.location.path, context.cycle) is None:
+        raise ToolError(
+            f"{one.location.relative} has to be read before it is replaced.",
+            "Read it, then repeat the call; or change part of it with edit.",
+        )
 
 
 async def explaining(

@@ -149,6 +149,7 @@ class Write:
 
     async def run(self, args: WriteArgs, context: ToolContext) -> Outcome:
         change = await _prepared(args, context)
+        file_writes.refuse_unread(context, change)
         notes = await file_writes.make(context, self.name, [change])
         lines = len(lines_of(args.content.replace("\r\n", "\n")))
         verb = "created" if change.before is None else "replaced"
@@ -334,9 +335,11 @@ def _written(args: WriteArgs, context: ToolContext) -> file_writes.Change:
         shown = diff.unified(None, args.content.replace("\r\n", "\n"), name)
         return file_writes.Change(location, None, Text(args.content).encode(), shown)
     if not args.overwrite:
+        is_read = context.seen.get(location.path, context.cycle) is not None
         raise ToolError(
             f"{name} already exists ({len(before):,} bytes).",
-            "Change part of it with edit, or replace all of it with overwrite=true.",
+            f"Change part of it with edit, or {'' if is_read else 'read it and '}replace all of it with "
+            "overwrite=true.",
         )
     try:
         old = decode(before, name)

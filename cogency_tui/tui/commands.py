@@ -88,9 +88,9 @@ COMMANDS = (
     ),
     SlashCommand(
         "worktree",
-        "Work in a git worktree: begin, merge or remove one",
+        "Work in a git worktree: begin, list, merge or remove one",
         "worktree",
-        takes="[NAME|merge|remove [NAME]]",
+        takes="[NAME|list|merge|remove [NAME]]",
         group="Project",
     ),
     SlashCommand("skills", "Skills: which are in use, and why others are not", "skills", group="Project"),

@@ -130,7 +130,7 @@ async def test_an_edit_of_lines_that_the_other_has_replaced_fails_and_says_so(tw
 
 async def test_a_long_change_has_to_be_read(two: Two) -> None:
     await two.go(READ)
-    await two.other_goes(write("".join(f"other {number}\n" for number in range(99)) + LINES))
+    await two.other_goes(READ, write("".join(f"other {number}\n" for number in range(99)) + LINES))
     first, second, third, _, fourth = await two.go(
         write("mine\n"), edit("line 20", "mine"), write("mine\n"), READ, write("known\n")
     )
@@ -143,7 +143,7 @@ async def test_a_long_change_has_to_be_read(two: Two) -> None:
 
 async def test_an_edit_beside_a_long_change_asks_for_another_reading(two: Two) -> None:
     await two.go(READ)
-    await two.other_goes(write("".join(f"other {number}\n" for number in range(99)) + LINES))
+    await two.other_goes(READ, write("".join(f"other {number}\n" for number in range(99)) + LINES))
     first, second, third = await two.go(edit("line 20", "mine"), write("mine\n"), READ)
     assert note(first).endswith("leaves theirs as it is. Read the file again before you replace it.")
     assert second["payload"]["error"]

@@ -37,8 +37,12 @@ def written(path: str, text: str) -> str:
     return f"<execute>{json.dumps([{'name': 'write', 'args': args}])}</execute>"
 
 
+def read(path: str) -> str:
+    return f"<execute>{json.dumps([{'name': 'read', 'args': {'file': path}}])}</execute>"
+
+
 def failing() -> str:
-    return f"<execute>{json.dumps([{'name': 'read', 'args': {'file': 'missing.txt'}}])}</execute>"
+    return read("missing.txt")
 
 
 def agent_in(project: Path, *replies: str) -> Agent:
@@ -75,7 +79,7 @@ async def test_a_turn_runs_again_in_the_files_as_they_were_and_leaves_the_projec
     worked: tuple[Agent, str], project: Path
 ) -> None:
     agent, id = worked
-    other = ScriptedProvider(written("notes.txt", "three\n"), failing(), "Better.")
+    other = ScriptedProvider(read("notes.txt"), written("notes.txt", "three\n"), failing(), "Better.")
     choice = RerunChoice(check="grep -q three notes.txt")
     async with rerunning(agent, id, 2, choice, provider=other) as again:
         root = again.copy.root
@@ -95,7 +99,7 @@ async def test_a_turn_runs_again_in_the_files_as_they_were_and_leaves_the_projec
     assert "+two" in left.diffs[0]
     assert "+three" in right.diffs[0]
     assert "-one" in right.diffs[0]
-    assert (left.calls, left.failed, right.calls, right.failed) == (1, 0, 2, 1)
+    assert (left.calls, left.failed, right.calls, right.failed) == (1, 0, 3, 1)
     assert right.tokens > 0
     assert left.check is not None
     assert right.check is not None
@@ -179,10 +183,10 @@ def test_the_time_is_without_that_of_the_users_answers() -> None:
 
 async def test_a_turn_that_is_stopped_is_compared_as_far_as_it_has_come(worked: tuple[Agent, str]) -> None:
     agent, id = worked
-    provider = ScriptedProvider(written("notes.txt", "three\n"), "Better.")
+    provider = ScriptedProvider(read("notes.txt"), written("notes.txt", "three\n"), "Better.")
     async with rerunning(agent, id, 2, RerunChoice(), provider=provider) as again:
         async for event in again.stream():
-            if event["type"] == "result":
+            if event["type"] == "result" and event["tool"] == "write":
                 again.interrupt()
         found = await again.compare()
     assert found.right.files == (("notes.txt", "changed"),)

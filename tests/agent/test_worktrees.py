@@ -1,6 +1,8 @@
 """Conversations in git worktrees: made, worked in, merged and removed, with the rules of their project."""
 
+import asyncio
 import subprocess
+import sys
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
@@ -13,6 +15,7 @@ from cogency_tui.agent.worktrees import ConflictMarkersError, Worktrees
 from cogency_tui.config.schema import Settings
 from cogency_tui.errors import UsageError
 from cogency_tui.temporary_files import make_directory
+from tests import ROOT
 from tests.agent.templates import TEMPLATES
 from tests.agent.test_turns import block, results, turn
 from tests.peers.scripted import ScriptedProvider
@@ -115,6 +118,100 @@ async def test_a_conflict_or_an_uncommitted_file_leaves_the_project_as_it_is(
     assert "ours" in (shop / "app.py").read_text()
     left = await worktrees.unmerged(made.root)
     assert (left.files, left.commits) == (["app.py"], 0)
+
+
+_OTHER = """
+import sys
+from pathlib import Path
+from cogency_tui.store.open_locks import Presence
+presence = Presence(Path(sys.argv[1]))
+print(presence.enter("c", 5.0), presence.enter("c", 5.0, "work"), flush=True)
+sys.stdin.readline()
+presence.leave("c", "work")
+print("idle", flush=True)
+sys.stdin.readline()
+"""
+
+
+async def test_conversations_of_another_process_in_a_worktree_are_named(agent: Agent) -> None:
+    worktrees = Worktrees(agent)
+    root = (await worktrees.make("parser")).root
+    await work(agent.beside_in(root), "c", edit("line 3", "parsed"))
+    words = [sys.executable, "-c", _OTHER, str(agent.data)]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(words, cwd=ROOT, stdin=pipe, stdout=pipe, text=True) as other:  # noqa: ASYNC220
+        assert other.stdin is not None
+        assert other.stdout is not None
+        assert other.stdout.readline() == "True True\n"
+        working = f"“work in c” is working in it, in process {other.pid}"
+        assert [each.described for each in (await worktrees.losses(root)).occupants] == [working]
+        with pytest.raises(UsageError, match=f"Nothing was merged: {working}"):
+            await worktrees.merge(root, "x")
+        other.stdin.write("\n")
+        other.stdin.flush()
+        assert other.stdout.readline() == "idle\n"
+        idle = f"“work in c” is open in it, in process {other.pid}"
+        assert [each.described for each in (await worktrees.losses(root)).occupants] == [idle]
+        other.kill()
+    assert (await worktrees.losses(root)).occupants == ()
+    assert (await worktrees.merge(root, "x")).files == 1
+
+
+async def test_a_worktree_in_which_a_conversation_works_here_is_not_merged(agent: Agent) -> None:
+    worktrees = Worktrees(agent)
+    root = (await worktrees.make("parser")).root
+    (root / "more.py").write_text("more\n")
+    inside = agent.beside_in(root)
+    asked, answered = asyncio.Event(), asyncio.Event()
+
+    async def ask(_question: Question) -> Answer:
+        asked.set()
+        await answered.wait()
+        return Answer(allow=True)
+
+    inside.ask, inside.permissions = ask, "ask"
+    inside.provider = ScriptedProvider(edit("line 3", "parsed"), "Done.", size=10_000)
+    running = asyncio.create_task(turn(inside, "work", conversation_id="c"))
+    await asked.wait()
+    before = await worktrees.losses(root)
+    assert [each.described for each in before.occupants] == ["“work” is working in it"]
+    with pytest.raises(UsageError, match="“work” is working in it"):
+        await worktrees.merge(root, "x")
+    answered.set()
+    await running
+    now = await worktrees.losses(root)
+    assert now.occupants == ()
+    assert not before.includes(now)
+    assert (await worktrees.merge(root, "x")).files == 2
+
+
+async def test_a_conversation_whose_worktree_was_removed_is_told_what_to_do(agent: Agent, shop: Path) -> None:
+    worktrees = Worktrees(agent)
+    root = (await worktrees.make("parser")).root
+    inside = agent.beside_in(root)
+    await work(inside, "c")
+    git(shop, "worktree", "remove", str(root))
+    with pytest.raises(UsageError, match="The worktree parser was removed") as caught:
+        await turn(inside, "go on", conversation_id="c")
+    assert "/worktree parser begins" in caught.value.hint
+    assert not root.exists()
+
+
+async def test_with_another_branch_checked_out_the_advice_works(agent: Agent, shop: Path) -> None:
+    worktrees = Worktrees(agent)
+    root = (await worktrees.make("parser")).root
+    (root / "more.py").write_text("more\n")
+    git(shop, "switch", "-qc", "feature")
+    with pytest.raises(UsageError, match="made from main, but feature is checked out in shop") as caught:
+        await worktrees.merge(root, "x")
+    assert caught.value.hint == (
+        "Run `git switch main` in shop first. To merge into feature, commit the files of worktree parser and "
+        "run `git merge cogency/parser` in shop."
+    )
+    git(shop, "branch", "-m", "main", "trunk")
+    with pytest.raises(UsageError, match="Nothing was merged") as caught:
+        await worktrees.merge(root, "x")
+    assert caught.value.hint.startswith("There is no branch main any more. To merge into feature, commit")
 
 
 async def diverged(worktrees: Worktrees, shop: Path) -> Path:

@@ -177,7 +177,10 @@ def test_an_edit_is_shown_with_what_became_of_it(run: Run, tell: Tell, project: 
 
 async def test_of_several_hunks_it_says_how_many_are_left(run: Run, act: Act, project: Path) -> None:
     (project / "a").write_text(LINES)
-    await act(write("a", swapped((1, "first"), (6, "second"), (12, "third")), overwrite=True))
+    await act(
+        ("read", {"file": "a"}),
+        write("a", swapped((1, "first"), (6, "second"), (12, "third")), overwrite=True),
+    )
     (project / "a").write_text(swapped((1, "first"), (6, "both"), (9, "the person's")))
     [edit] = listed(run)
     shown = run("edits", "show", str(edit["id"]))
@@ -345,7 +348,9 @@ async def test_where_both_changed_the_same_lines_nothing_is_written_and_both_are
     run: Run, act: Act, project: Path
 ) -> None:
     (project / "a").write_text(LINES)
-    await act(write("a", swapped((3, "the agent's")), overwrite=True), write("b", "1\n"))
+    await act(
+        ("read", {"file": "a"}), write("a", swapped((3, "the agent's")), overwrite=True), write("b", "1\n")
+    )
     (project / "a").write_text(swapped((3, "both of us")))
     before = tree(project)
 
@@ -575,7 +580,11 @@ async def test_an_edit_is_shown_and_taken_back_by_the_name_that_its_file_has_now
     run: Run, act: Act, project: Path
 ) -> None:
     rename = "mkdir src && mv greet.py src/main.py"
-    await act(write("greet.py", 'print("goodbye")\n', overwrite=True), ("shell", {"command": rename}))
+    await act(
+        ("read", {"file": "greet.py"}),
+        write("greet.py", 'print("goodbye")\n', overwrite=True),
+        ("shell", {"command": rename}),
+    )
     first = listed(run)[-1]
     shown = run("edits", "show", str(first["id"]))
     assert "Now: applied, in src/main.py." in shown.stdout

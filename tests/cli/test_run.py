@@ -131,7 +131,7 @@ async def test_a_malformed_call_is_reported_once(run: Run, tmp_path: Path) -> No
 
 async def test_background_commands_that_its_end_stops_are_named(run: Run, tmp_path: Path) -> None:
     start = '<execute>[{"name": "shell", "args": {"command": "sleep 1000", "background": true}}]</execute>'
-    async with ChatPeer([start, "I am waiting for p1."]) as peer:
+    async with ChatPeer([start, "p1 runs."]) as peer:
         done = await _run_at(run, tmp_path, peer, "--json", "--permissions", "auto")
     assert done.returncode == 0
     assert "Background commands stopped at the end: p1 (`sleep 1000`)" in done.stderr.splitlines()

@@ -2,6 +2,7 @@
 
 import os
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -163,14 +164,31 @@ async def test_write_refuses_a_file_that_is_there(bench: Bench) -> None:
     bench.put("a", "old")
     with pytest.raises(ToolError, match="already exists") as caught:
         await bench.run("write", file="a", content="new")
-    assert "overwrite=true" in caught.value.hint
+    assert caught.value.hint.endswith("or read it and replace all of it with overwrite=true.")
     assert (bench.root / "a").read_text() == "old"
 
 
 async def test_write_replaces_when_told_to(bench: Bench) -> None:
     bench.put("a", "old\n")
+    await bench.run("read", file="a")
     outcome = await bench.run("write", file="a", content="new\n", overwrite=True)
     assert outcome.outcome == "replaced, 1 line"
+    assert (bench.root / "a").read_text() == "new\n"
+
+
+async def test_write_replaces_no_text_unread_unless_the_user_has_agreed(bench: Bench) -> None:
+    bench.put("a", "old\n")
+    bench.put("empty", "")
+    bench.put("binary", b"\0\1\2")
+    with pytest.raises(ToolError, match="a has to be read before it is replaced") as caught:
+        await bench.run("write", file="a", content="new\n", overwrite=True)
+    assert caught.value.hint.startswith("Read it, then repeat the call")
+    for name in ("empty", "binary"):
+        await bench.run("write", file=name, content="new\n", overwrite=True)
+    assert (bench.root / "a").read_text() == "old\n"
+    intent = await bench.plan("write", file="a", content="new\n", overwrite=True)
+    bench.context = replace(bench.context, agreed=intent.detail)
+    await bench.run("write", file="a", content="new\n", overwrite=True)
     assert (bench.root / "a").read_text() == "new\n"
 
 
@@ -188,12 +206,14 @@ async def test_write_refuses_a_file_that_changed_since_it_was_read(bench: Bench)
 
 async def test_write_keeps_line_endings_and_encoding(bench: Bench) -> None:
     bench.put("a", b"caf\xe9\r\n")
+    await bench.run("read", file="a")
     await bench.run("write", file="a", content="th\u00e9\nno\n", overwrite=True)
     assert (bench.root / "a").read_bytes() == b"th\xe9\r\nno\r\n"
 
 
 async def test_write_turns_to_utf8_when_the_encoding_has_no_place(bench: Bench) -> None:
     bench.put("a", b"caf\xe9\n")
+    await bench.run("read", file="a")
     await bench.run("write", file="a", content="→\n", overwrite=True)
     assert (bench.root / "a").read_bytes() == "→\n".encode()
 

@@ -128,7 +128,10 @@ Where = Literal["project", "everywhere", "trash"]
 HITS = 500
 """Hits of one conversation that are counted."""
 
-_WORK, _TRASH = "work", "trash"
+WORK = "work"
+"""The use of a conversation whose agent works."""
+
+_TRASH = "trash"
 """Uses of a conversation that is marked as open here."""
 
 BACKLOG = 300
@@ -316,7 +319,7 @@ class Recall:
             "Close it there (`/new`, or quit the program), or continue in a fork:"
             f" cogency-tui conversations fork {id}"
         )
-        return self._marked(id, now, _WORK, hint)
+        return self._marked(id, now, WORK, hint)
 
     @asynccontextmanager
     async def _marked(self, id: str, now: float, use: str, hint: str) -> AsyncGenerator[None]:

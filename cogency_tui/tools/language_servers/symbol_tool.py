@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
 import msgspec
 
 from cogency_tui.errors import ToolError
+from cogency_tui.safe_text import one_line
 from cogency_tui.tools import file_writes
 from cogency_tui.tools.base import Aliases, Intent, Outcome, Spellings, ToolContext, ToolKind, Touch
 from cogency_tui.tools.files import File
@@ -221,7 +222,7 @@ async def _check_unused(
         ]
         lines += [each.selection_range.start.line for each in symbols if each.name == args.new_name]
         if lines:
-            where = f"{context.workspace.name_of(path)}:{min(lines) + 1}"
+            where = f"{one_line(context.workspace.name_of(path))}:{min(lines) + 1}"
             if symbols:
                 raise ToolError(
                     f"{args.new_name} is defined already ({where}).",
@@ -267,12 +268,12 @@ def _changes(edits: "Sequence[TextEdit]", context: ToolContext) -> list[file_wri
     for path, own in sorted(by_path.items()):
         location = context.locate(str(path))
         if not location.inside:
-            raise ToolError(f"The renaming would change {location.relative}, outside the project.")
+            raise ToolError(f"The renaming would change {one_line(location.relative)}, outside the project.")
         before = context.workspace.read_bytes(location, file_writes.LONGEST)
         text = decode(before, location.relative)
         spans = sorted((*_offsets(text.plain, edit.span), edit.text) for edit in own)
         if any(end > start for (_, end, _), (start, _, _) in pairwise(spans)):
-            raise ToolError(f"The edits of the language server in {location.relative} overlap.")
+            raise ToolError(f"The edits of the language server in {one_line(location.relative)} overlap.")
         changes.append(file_writes.change(location, before, text, text.with_changes(spans)))
     return [change for change in changes if change.before != change.after]
 
@@ -301,7 +302,7 @@ def _place(span: "Span", context: ToolContext) -> str:
             text = lines[span.line].strip()[:_LONGEST_LINE] if span.line < len(lines) else ""
         except ToolError:
             text = ""
-    return f"{name}:{span.line + 1}{f': {text}' if text else ''}"
+    return f"{one_line(name)}:{span.line + 1}{f': {text}' if text else ''}"
 
 
 def _files(count: int) -> str:

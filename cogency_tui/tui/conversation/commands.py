@@ -74,6 +74,10 @@ class OtherScreens(Protocol):
         """Close a conversation that is open on another screen."""
         ...
 
+    def leave(self) -> None:
+        """Close this screen for a new conversation on another one."""
+        ...
+
 
 class ConversationCommands(FeatureCommands):
     """Switches the conversation, in the bridge and on `display`; one that works stays on its screen, and the
@@ -244,7 +248,7 @@ class ConversationCommands(FeatureCommands):
             prompt.restore_unsent(unsent)
             prompt.focus()
             own = fork.report if fork else "Forked before the first message. The original is unchanged."
-            screen.notify(report or own, markup=False)
+            screen.notify(own if fork and fork.project else report or own, markup=False)
 
         if fork is None:
             self.begin(then=shown)
@@ -295,8 +299,8 @@ class ConversationCommands(FeatureCommands):
             self.complain(exc)
 
     def begin(self, _argument: str = "", *, then: Shown | None = None) -> None:
-        """Begin a new conversation; one that works, or has a background command that runs, stays open. Call
-        `then` when it is shown."""
+        """Begin a new conversation; one that works, or has a background command that runs, stays open, and so
+        does a rerun. Call `then` when it is shown."""
         if self._stays_open:
             self._others.begin(then)
         else:
@@ -304,7 +308,7 @@ class ConversationCommands(FeatureCommands):
 
     @property
     def _stays_open(self) -> bool:
-        return self._bridge.working or self._bridge.background_count > 0
+        return self._bridge.working or self._bridge.background_count > 0 or self._is_rerun
 
     def _begin_here(self, then: Shown | None = None) -> None:
         app_of(self._screen).clear_notifications()
@@ -322,6 +326,12 @@ class ConversationCommands(FeatureCommands):
         if then is not None:
             then(self._screen)
 
+    @property
+    def _is_rerun(self) -> bool:
+        """True if this screen is of a rerun: another conversation on it would work in the scratch copy, and
+        be lost with it."""
+        return self._bridge.agent.rerun_of is not None
+
     def states(self) -> Mapping[str, State]:
         """The states of the conversations that are open in this program, by their ids."""
         return self._others.states()
@@ -332,7 +342,9 @@ class ConversationCommands(FeatureCommands):
 
     def close(self, conversation_id: str) -> None:
         """Close an open conversation; on this screen a new one begins in its place."""
-        if self.is_shown(conversation_id) and not self._bridge.working:
+        if self.is_shown(conversation_id) and self._is_rerun:
+            self._others.leave()
+        elif self.is_shown(conversation_id) and not self._bridge.working:
             self._begin_here()
         elif self.is_shown(conversation_id):
             self.begin()
@@ -359,9 +371,10 @@ class ConversationCommands(FeatureCommands):
         app_of(self._screen).clear_notifications()
         if self._others.go_to(conversation_id):
             return
-        if not self._stays_open:
+        is_here = self.is_shown(conversation_id)
+        if not self._stays_open or (is_here and self._is_rerun and not self._bridge.working):
             self.show(conversation_id, then=then)
-        elif conversation_id != self._bridge.conversation_id:
+        elif not is_here:
             self._others.open(conversation_id, then)
 
     def show(self, conversation_id: str, prompt: str = "", *, then: Shown | None = None) -> None:

@@ -26,17 +26,21 @@ if TYPE_CHECKING:
 class Fork:
     """A new fork: its id, and the number of events that it begins with.
 
-    `ends_step`: these include other calls of a step, beyond the unit that it was forked at.
+    `ends_step`: these include other calls of a step, beyond the unit that it was forked at. `project` is the
+    name of the project that it works in, where the other one works in a scratch copy; else empty.
     """
 
     id: str
     events: int
     ends_step: bool = False
+    project: str = ""
 
     @property
     def report(self) -> str:
         """The report for the user."""
         where = f"event {self.events:,}{', the end of the step' * self.ends_step}"
+        if self.project:
+            return f"Forked after {where}, in {self.project}. What the rerun changed is only in its copy."
         return f"Forked after {where}. The original is unchanged."
 
 
@@ -64,10 +68,15 @@ class Forking:
             through = last_event(transcript, unit, stored)
             if through is None:
                 return None
-        fork = await Forks(store.database).fork(conversation_id, through)
+        known = await store.conversation(conversation_id)
+        here, home = str(self._agent.project), self._agent.in_project.project
+        leaves = self._agent.rerun_of is not None and known is not None and known.project == here
+        fork = await Forks(store.database).fork(
+            conversation_id, through, project=str(home) if leaves else None
+        )
         begun = [event for number, event in stored if through is None or number <= through]
         ends_step = unit is not None and _ends_step(transcript.units[unit], begun[-1])
-        return Fork(fork.id, len(begun), ends_step)
+        return Fork(fork.id, len(begun), ends_step, home.name if leaves else "")
 
 
 def last_event(transcript: Transcript, unit: int, stored: Sequence[tuple[int, Event]]) -> int | None:

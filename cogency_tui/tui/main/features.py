@@ -217,7 +217,8 @@ class Features:
     def _worktree(self) -> FeatureCommands:
         from cogency_tui.tui.worktree.commands import WorktreeCommands
 
-        return WorktreeCommands(self._screen, self._bridge, OnOtherScreens(self._screen))
+        others = OnOtherScreens(self._screen)
+        return WorktreeCommands(self._screen, self._bridge, others, self.refresh_files)
 
     async def mount(self) -> None:
         """Mount the widgets that the first frame leaves out, and show an empty conversation in them."""

@@ -107,14 +107,15 @@ class OpenConversations:
         return {id: row.name for id, row in rows}
 
     def begin(self, agent: "Agent", then: Shown | None = None) -> None:
-        """Begin a conversation on another screen, by the choices of `agent` but for effort and dialect."""
-        beside = agent.beside()
+        """Begin a conversation on another screen, by the choices of `agent` but for effort and dialect. It
+        works in the user's files, even where `agent` works in a copy."""
+        beside = agent.in_project.beside()
         beside.begin_choices()
         self._add(beside, None, then)
 
     def open(self, agent: "Agent", conversation_id: str, then: Shown | None = None) -> None:
-        """Open a past conversation on another screen, by the choices of `agent`."""
-        self._add(agent.beside(), conversation_id, then)
+        """Open a past conversation on another screen, by the choices of `agent`, as `begin` does."""
+        self._add(agent.in_project.beside(), conversation_id, then)
 
     def open_of(self, agent: "Agent", conversation_id: str, then: Shown | None = None) -> "MainScreen":
         """Open a conversation of an agent of its own on another screen, and return that."""
@@ -328,10 +329,6 @@ class OnOtherScreens(OtherScreens):
     def leave_worktree(self, root: Path) -> None:
         open_conversations_of(self._screen).leave_worktree(root)
 
-    def running_in(self, root: Path) -> Sequence[str]:
-        rows = open_conversations_of(self._screen).rows
-        return [row.name for row in rows if row.worktree == root.name and row.is_running]
-
     @property
     def title(self) -> str:
         return self._screen.title_shown
@@ -352,6 +349,11 @@ class OnOtherScreens(OtherScreens):
     def close(self, conversation_id: str) -> None:
         if (found := self._find(conversation_id)) is not None:
             open_conversations_of(self._screen).close(found)
+
+    def leave(self) -> None:
+        conversations = open_conversations_of(self._screen)
+        conversations.begin(self._screen.agent)
+        conversations.close(self._screen)
 
     def _find(self, conversation_id: str) -> "MainScreen | None":
         found = open_conversations_of(self._screen).find(conversation_id)

@@ -93,6 +93,8 @@ class RerunCommands(FeatureCommands):
         from cogency_tui.agent.rerun import discard, prepare
 
         agent = self._bridge.agent
+        if conversation_id != self._bridge.conversation_id:
+            agent = agent.in_project
         try:
             rerun = await prepare(agent, conversation_id, turn, choice)
         except CogencyError as exc:

@@ -25,6 +25,7 @@ from cogency_tui.tui.review.open_file import WHOLE_FILE, OpenFile
 from cogency_tui.tui.review.picking import Picking
 from cogency_tui.tui.review.text_editor import Task
 from cogency_tui.tui.terminal.external_editor import at_line
+from cogency_tui.tui.terminal.key_order import key_order_of
 
 
 def undecided(file: OpenFile, but: Collection[str]) -> list[int]:
@@ -176,7 +177,9 @@ class Acting:
     def open(self) -> None:
         """Open the present file in the user's editor, at the line of the cursor."""
         if file := self._files.file:
-            self._screen.run_worker(partial(self._open, file), group="editor", exclusive=True)
+            work = self._screen.run_worker(partial(self._open, file), group="editor", exclusive=True)
+            # Letters typed before the editor has the terminal are meant for it: they decide nothing.
+            key_order_of(self._screen).drop_while(lambda: not work.is_finished)
 
     async def _open(self, file: ChangedFile) -> None:
         from cogency_tui.tui.terminal.external_editor import open_outside

@@ -62,7 +62,7 @@ REVIEW_KEYS: list[BindingType] = [
 
 _DECISIONS = ("do('keep')", "do('revert')", "do('undo')")
 _LAST_EDIT = "do('revert_last_edit')"
-_REST = ("pick", "screen.filter", "enter", "do('open')", "sides", "step_back", "help")
+_REST = ("do('open')", "pick", "screen.filter", "enter", "sides", "step_back", "help")
 
 REVIEW_HINTS = (*_DECISIONS, _LAST_EDIT, "do('edit')", "do('comment')", "switch", *_REST)
 """The actions whose keys the footer shows, the most useful first."""

@@ -56,6 +56,8 @@ class KeyOrder:
         self._effect: object = None
         """The effect that the next key waits for."""
         self._limit: asyncio.TimerHandle | None = None
+        self._drops: Callable[[], bool] = bool
+        """Returns whether input is dropped."""
         self._is_held_up = False
         """True while an effect takes longer than a key waits: none is waited for."""
 
@@ -79,6 +81,9 @@ class KeyOrder:
     async def go_on(self) -> None:
         """Pass on what waits, up to a key whose effect is to be waited for."""
         while self._queue and self._effect is None and self._accepts(self._queue[0][0]):
+            if self._drops():
+                self._queue.clear()
+                return
             event, screen = self._queue.popleft()
             if self._is_closed(screen):
                 continue
@@ -94,6 +99,10 @@ class KeyOrder:
         self._queue.clear()
         for event in list(self._screens):
             event.prevent_default().stop()
+
+    def drop_while(self, condition: Callable[[], bool]) -> None:
+        """Drop all input as long as `condition` holds: it is meant for another program."""
+        self._drops = condition
 
     @property
     def _place(self) -> DOMNode:

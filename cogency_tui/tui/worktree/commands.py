@@ -18,8 +18,7 @@ from cogency_tui.workspace.protected_names import shown
 
 if TYPE_CHECKING:
     from cogency_tui.agent.agent import Agent
-    from cogency_tui.agent.worktrees import Made, State, Worktrees
-    from cogency_tui.workspace.git.worktrees import Unmerged
+    from cogency_tui.agent.worktrees import Losses, Made, State, Worktrees
 
 
 class OpenScreens(Protocol):
@@ -33,10 +32,6 @@ class OpenScreens(Protocol):
         """Close the conversations in this worktree; if there are no others, begin one in the project."""
         ...
 
-    def running_in(self, root: Path) -> Sequence[str]:
-        """The titles of the conversations in this worktree that work or wait."""
-        ...
-
     @property
     def title(self) -> str:
         """The title of the conversation on this screen."""
@@ -44,18 +39,22 @@ class OpenScreens(Protocol):
 
 
 class WorktreeCommands(FeatureCommands):
-    """The commands about worktrees; conversations in them are shown by `others`."""
+    """The commands about worktrees; `others` shows conversations in them, and `refresh` how the files and the
+    branch are."""
 
-    def __init__(self, screen: Screen[Any], bridge: Bridge, others: OpenScreens) -> None:
+    def __init__(
+        self, screen: Screen[Any], bridge: Bridge, others: OpenScreens, refresh: Callable[[], None]
+    ) -> None:
         super().__init__(screen, bridge)
         self._others = others
+        self._refresh = refresh
 
     def handlers(self) -> dict[str, Handler]:
         return {"worktree": self.worktree}
 
     def worktree(self, argument: str = "") -> None:
-        """Begin a conversation in the worktree of a name, `merge` or `remove` one, or show the state of the
-        one of this conversation."""
+        """Begin a conversation in the worktree of a name, `merge` or `remove` one, or list them; without an
+        argument show the state of the one of this conversation."""
         first, _, name = argument.partition(" ")
         if first == "remove":
             work = partial(self._remove, name.strip())
@@ -63,6 +62,8 @@ class WorktreeCommands(FeatureCommands):
             work = self._merge
         elif not argument and self._bridge.agent.worktree:
             work = self._show_state
+        elif argument in ("", "list"):
+            work = self._list
         else:
             work = partial(self._begin, argument)
         self._screen.run_worker(partial(self._reporting, work), group="worktree", exclusive=True)
@@ -92,23 +93,32 @@ class WorktreeCommands(FeatureCommands):
         await agent.settle_worktree()
         self._others.begin_with(agent, partial(_report_made, made, agent.home.project.name))
 
+    async def _list(self) -> None:
+        """List the worktrees."""
+        names = await in_thread(self._worktrees.names)
+        there = f"Worktrees: {', '.join(map(one_line, names))}." if names else "There are no worktrees yet."
+        enters = ", or in one of these" if names else ""
+        self.say(f"{there} /worktree NAME begins a conversation in a new one{enters}.")
+
     async def _show_state(self) -> None:
-        from cogency_tui.agent.worktrees import Worktrees
+        if (root := await self._root()) is not None:
+            self.say(describe_state(await self._worktrees.state(root)))
 
-        agent = self._bridge.agent
-        state = await Worktrees(agent).state(agent.project)
-        self.say(describe_state(state))
-
-    def _root(self) -> Path | None:
+    async def _root(self) -> Path | None:
         """The worktree of this conversation; without one notify the user."""
+        from cogency_tui.agent.conversation_runner import missing_directory
+
         agent = self._bridge.agent
         if not agent.worktree:
             self.warn("This conversation is not in a worktree. /worktree NAME begins one in it.")
-            return None
-        return agent.project
+        elif not await in_thread(agent.project.is_dir):
+            self.warn(" ".join(missing_directory(agent)))
+        else:
+            return agent.project
+        return None
 
     async def _merge(self) -> None:
-        if not self.idle() or (root := self._root()) is None:
+        if not self.idle() or (root := await self._root()) is None:
             return
         from cogency_tui.agent.worktrees import ConflictMarkersError
 
@@ -130,6 +140,7 @@ class WorktreeCommands(FeatureCommands):
 
     async def _merge_at(self, root: Path, accepted: Sequence[str] = ()) -> None:
         merged = await self._worktrees.merge(root, self._others.title, accepted)
+        self._refresh()
         first = "The uncommitted files were committed first. " if merged.committed else ""
         self.say(
             f"Merged into {merged.head}: {plural(merged.files, 'file')} changed. {first}"
@@ -138,30 +149,37 @@ class WorktreeCommands(FeatureCommands):
 
     async def _remove(self, name: str) -> None:
         worktrees = self._worktrees
-        root = await in_thread(worktrees.find, name) if name else self._root()
+        root = await in_thread(worktrees.find, name) if name else await self._root()
         if root is None:
             if name:
                 names = await in_thread(worktrees.names)
                 there = f"There are: {', '.join(names)}." if names else "There are none."
                 self.warn(f"There is no worktree {one_line(name)}. {there}")
             return
-        lost = await worktrees.unmerged(root)
-        inside = self._bridge.agent.working_in(root)
-        background = inside.background if inside is not None else None
-        listed = background.listed() if background is not None else []
-        commands = [each.command for each in listed if each.ended is None]
-        question = describe_loss(root.name, lost, commands, self._others.running_in(root))
+        self._confirm(root, await worktrees.losses(root))
+
+    def _confirm(self, root: Path, losses: "Losses", *, again: bool = False) -> None:
+        """Remove a worktree once the user confirms its `losses`; `again` after these have changed."""
+        from cogency_tui.tui.kit.dialogs import Confirmation
 
         async def answered(yes: bool | None) -> None:
             if yes:
-                await self._reporting(partial(self._remove_at, root))
+                await self._reporting(partial(self._remove_at, root, losses))
 
-        from cogency_tui.tui.kit.dialogs import Confirmation
-
+        changed = "It has changed since you were asked.\n\n" if again else ""
+        question = f"{changed}{describe_loss(root.name, losses)}"
         app_of(self._screen).push_screen(Confirmation(question), answered)
 
-    async def _remove_at(self, root: Path) -> None:
+    async def _remove_at(self, root: Path, confirmed: "Losses") -> None:
         worktrees, app = self._worktrees, app_of(self._screen)
+        if not confirmed.includes(now := await worktrees.losses(root)):
+            self._confirm(root, now, again=True)
+            return
+        # What works in it may change files until it has stopped.
+        await worktrees.stop(root)
+        if not confirmed.includes(now := await worktrees.losses(root)):
+            self._confirm(root, now, again=True)
+            return
         self._others.leave_worktree(root)
         await worktrees.remove(root)
         app.notify(f"Removed worktree {root.name}. Its conversations stay in /resume.", markup=False)
@@ -191,7 +209,14 @@ def describe_state(state: "State") -> str:
         parts.append(f"{plural(len(state.lost.files), 'uncommitted file')}: {named(state.lost.files)}.")
     if state.lost.commits:
         parts.append(f"{plural(state.lost.commits, 'commit')} not merged.")
+    if state.conflicted:
+        are = "has" if len(state.conflicted) == 1 else "have"
+        parts.append(f"{named(state.conflicted)} {are} unresolved conflicts.")
+    if state.under_way:
+        parts.append(f"A {state.under_way} is in progress.")
     left = " ".join(parts)
+    if state.conflicted or state.under_way:
+        return f"{text} {left} Have the agent finish it first."
     return f"{text} {left} /worktree merge merges." if left else f"{text} Everything in it is merged."
 
 
@@ -201,12 +226,11 @@ def describe_markers(name: str, files: Sequence[str]) -> str:
     return f"Merge worktree {name} with conflict markers in these files?\n\n{listed}"
 
 
-def describe_loss(name: str, lost: "Unmerged", commands: Sequence[str], running: Sequence[str]) -> str:
-    """The question whether to remove a worktree: what would be lost, and the `commands` and `running`
-    conversations that would be stopped."""
+def describe_loss(name: str, losses: "Losses") -> str:
+    """The question whether to remove a worktree: what would be lost or stopped."""
     from cogency_tui.workspace.git.worktrees import named
 
-    lines: list[str] = []
+    lost, lines = losses.lost, list[str]()
     if lost.files:
         lines.append(f"{plural(len(lost.files), 'uncommitted file')}: {named(lost.files)}")
     if lost.commits:
@@ -216,8 +240,8 @@ def describe_loss(name: str, lost: "Unmerged", commands: Sequence[str], running:
         lines.append(f"{plural(len(lost.ignored), 'ignored path')}: {named(lost.ignored)}")
     if lost.caches and lines:
         lines.append(f"caches: {named(lost.caches)}")
-    lines += [f"“{title}” is still running" for title in running]
-    lines += [f"running in the background: {one_line(command)}" for command in commands]
+    lines += [each.described for each in losses.occupants]
+    lines += [f"running in the background: {one_line(command)}" for command in losses.commands]
     if not lines:
         caches = f", but for caches: {named(lost.caches)}" if lost.caches else ""
         return f"Remove worktree {name} and its branch? Everything in it is merged{caches}."

@@ -147,8 +147,9 @@ async def test_the_message_is_the_same_bytes_in_every_later_request(tmp_path: Pa
     project.mkdir()
     (project / "a").write_text(LINES)
     new = json.dumps({"file": "a", "content": swapped((2, "agent\n")), "overwrite": True})
+    read = '<execute>[{"name": "read", "args": {"file": "a"}}]</execute>'
     write = f'<execute>[{{"name": "write", "args": {new}}}]</execute>'
-    provider = ScriptedProvider(write, "Done.", "Fine.", "Again.")
+    provider = ScriptedProvider(read, write, "Done.", "Fine.", "Again.")
     async with Agent(
         provider,
         project=project,
@@ -173,11 +174,12 @@ async def turn(agent: Agent, query: str) -> list[Any]:
 
 
 def model(context: Context) -> str:
-    """Writes the file first, then says what it was told."""
+    """Reads and writes the file first, then says what it was told."""
     last = words(context[-1]["content"])
     if last.startswith("task"):
         args = {"file": "a", "content": swapped((2, "agent 2\n"), (20, "agent 20\n")), "overwrite": True}
-        return f'<execute>\n[{{"name": "write", "args": {json.dumps(args)}}}]\n</execute>'
+        calls = [{"name": "read", "args": {"file": "a"}}, {"name": "write", "args": args}]
+        return f"<execute>\n{json.dumps(calls)}\n</execute>"
     return "Understood."
 
 

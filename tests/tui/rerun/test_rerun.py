@@ -17,6 +17,7 @@ from cogency_tui.store.trash import Trash
 from cogency_tui.tui.kit.choice_dialog import ChoiceDialog
 from cogency_tui.tui.kit.dialogs import Confirmation
 from cogency_tui.tui.main.open_conversations import open_conversations_of
+from cogency_tui.tui.main.screen import MainScreen
 from cogency_tui.tui.models.screen import PickerScreen
 from cogency_tui.tui.recall.branch_comparison import ComparisonScreen
 from cogency_tui.tui.rerun.dialog import LineDialog, LineField, RerunScreen
@@ -136,6 +137,65 @@ async def test_a_rerun_that_ends_takes_no_keys_from_the_user(project: Path) -> N
         prompt_of(pilot).replace_text("")
         await send(pilot, "/rerun")
         await until(pilot, on(pilot, ComparisonScreen))
+
+
+async def finished_rerun(pilot: Pilot[Any]) -> Path:
+    """Run a turn that edits a file again; return the scratch copy."""
+    await opened(pilot)
+    await send(pilot, "replace 'one' with 'two' in notes.txt")
+    await finished(pilot)
+    await send(pilot, "/rerun")
+    await until(pilot, on(pilot, RerunScreen))
+    await pilot.press("r")
+    await until(pilot, on(pilot, ComparisonScreen))
+    await pilot.press("escape")
+    await until(pilot, on(pilot, MainScreen))
+    return main_of(pilot).agent.project
+
+
+async def test_a_conversation_begun_in_a_rerun_works_in_the_project(project: Path) -> None:
+    (project / "notes.txt").write_text("one\n")
+    agent = agent_in(project)
+    async with at_work(agent) as pilot:
+        copy = await finished_rerun(pilot)
+        assert copy != project
+        await pilot.press("ctrl+n")
+        await until(pilot, lambda: main_of(pilot).agent.project == project)
+        await opened(pilot)
+        await send(pilot, "replace 'two' with 'three' in notes.txt")
+        await until(pilot, lambda: (project / "notes.txt").read_text() == "three\n")
+        await finished(pilot)
+        assert (copy / "notes.txt").read_text() == "two\n"
+        assert len(open_conversations_of(pilot.app).screens) == 3
+
+
+async def test_a_fork_of_a_rerun_and_a_conversation_opened_in_it_work_in_the_project(project: Path) -> None:
+    (project / "notes.txt").write_text("one\n")
+    agent = agent_in(project)
+    past = [event async for event in agent.stream("say hello", conversation_id="past")]
+    assert past
+    async with at_work(agent) as pilot:
+        copy = await finished_rerun(pilot)
+        rerun = main_of(pilot)
+        await send(pilot, "/fork")
+        await until(pilot, lambda: main_of(pilot) is not rerun)
+        await until(
+            pilot,
+            lambda: told(pilot).endswith(f", in {project.name}. What the rerun changed is only in its copy."),
+        )
+        fork = main_of(pilot)
+        assert fork.agent.project == project
+        assert fork.bridge.conversation_id is not None
+        stored = await (await agent.store()).conversation(fork.bridge.conversation_id)
+        assert stored is not None
+        assert stored.project == str(project)
+        open_conversations_of(pilot.app).go_to(rerun)
+        await pilot.press("escape")
+        await rerun.action_command("resume", "past")
+        await until(pilot, lambda: main_of(pilot).bridge.conversation_id == "past")
+        assert main_of(pilot).agent.project == project
+        assert rerun.bridge.conversation_id not in (None, "past")
+        assert copy.exists()
 
 
 async def test_a_rerun_whose_program_ended_is_in_the_trash_and_can_only_be_read(project: Path) -> None:

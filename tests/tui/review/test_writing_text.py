@@ -1,12 +1,17 @@
 """The text field below a hunk: its keys, its place, and what is written in it."""
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
+from textual import events
+from textual.app import App
 
 from cogency_tui.tui.kit.footer import Footer
 from cogency_tui.tui.review.text_editor import EditorTitle
+from cogency_tui.tui.terminal import external_editor
 from cogency_tui.tui.theme_styles import theme_styles_of
 from tests.tui.driving import app_over, conversation_of, send, shown, told, until
 from tests.tui.review.stage import LINES, Reviewer, answered, edit, reviewing, working, write
@@ -51,6 +56,30 @@ async def test_the_lines_of_a_hunk_are_left_or_written(
     # Enter is a line here.
     await one.press("end", "enter", *"more", "ctrl+s")
     assert "line_5 = 'agent'\nmore\nline_6 = 6\n" in (project / "notes.py").read_text()
+
+
+async def test_keys_typed_before_the_editor_has_the_terminal_decide_nothing(
+    one: Reviewer, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opening, closed = asyncio.Event(), asyncio.Event()
+
+    async def open_later(_app: App[Any], _path: str, _environ: Mapping[str, str]) -> None:
+        opening.set()
+        await closed.wait()
+
+    monkeypatch.setenv("EDITOR", "nano")
+    monkeypatch.setattr(external_editor, "open_outside", open_later)
+    for key in "on":
+        one.pilot.app.post_message(events.Key(key, key))
+    await opening.wait()
+    one.pilot.app.post_message(events.Key("n", "n"))
+    await one.pilot.pause()
+    closed.set()
+    await one.settled()
+    assert one.states == ("new",)
+    assert "'agent'" in (project / "notes.py").read_text()
+    await one.press("n")
+    assert one.states == ("reverted",)
 
 
 async def test_the_field_is_right_below_its_hunk_which_stays_visible(one: Reviewer) -> None:

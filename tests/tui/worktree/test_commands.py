@@ -7,16 +7,29 @@ import pytest
 from textual.pilot import Pilot
 
 from cogency_tui.agent.agent import Agent
+from cogency_tui.agent.worktrees import Losses, Occupant, State
 from cogency_tui.config.schema import Settings
 from cogency_tui.tui.kit.dialogs import Confirmation
 from cogency_tui.tui.main.open_conversations import open_conversations_of
 from cogency_tui.tui.switcher.screen import SwitcherScreen
-from cogency_tui.tui.worktree.commands import describe_loss
+from cogency_tui.tui.worktree.commands import describe_loss, describe_state
 from cogency_tui.workspace.git.worktrees import Unmerged
 from tests.agent.repositories import git
 from tests.agent.test_turns import turn
 from tests.peers.scripted import ScriptedProvider
-from tests.tui.driving import app_over, header_of, main_of, opened, seen, send, shown, told, until
+from tests.tui.driving import (
+    app_over,
+    finished,
+    header_of,
+    main_of,
+    opened,
+    prompt_of,
+    seen,
+    send,
+    shown,
+    told,
+    until,
+)
 from tests.tui.review.stage import edit
 
 LINES = "".join(f"line_{number} = {number}\n" for number in range(1, 41))
@@ -83,6 +96,7 @@ async def test_a_conversation_begins_in_a_worktree_is_merged_and_removed(shop: P
             pilot, lambda: told(pilot).startswith("Merged into main: 1 file changed. The uncommitted")
         )
         assert "line_3 = 0" in (shop / "app.py").read_text()
+        await until(pilot, lambda: not header_of(pilot).place.dirty)
         (root / "more.py").write_text("left\n")
         await send(pilot, "/worktree remove")
         await until(pilot, lambda: isinstance(pilot.app.screen, Confirmation))
@@ -188,22 +202,115 @@ async def test_a_name_that_cannot_be_used_is_reported(shop: Path) -> None:
         await until(pilot, lambda: told(pilot).startswith("A worktree cannot be named “../x”."))
 
 
+def test_the_state_names_unresolved_conflicts() -> None:
+    state = State("x", "main", Unmerged(["a.py"], 0), ["a.py"], "merge")
+    assert describe_state(state) == (
+        "Worktree x: branch cogency/x from main. 1 uncommitted file: a.py. a.py has unresolved conflicts. "
+        "A merge is in progress. Have the agent finish it first."
+    )
+
+
 def test_what_would_be_lost_is_named() -> None:
-    lost = Unmerged(["a.py"], 2)
-    assert describe_loss("x", lost, ["npm start"], ["fix parser"]) == (
+    there = (Occupant("fix parser", works=True), Occupant("", works=False, pid=12))
+    assert describe_loss("x", Losses(Unmerged(["a.py"], 2), ("npm start",), there)) == (
         "Remove worktree x and its branch? This would be lost or stopped:\n\n"
         "  1 uncommitted file: a.py\n"
         "  2 commits of cogency/x that are not merged\n"
-        "  “fix parser” is still running\n"
+        "  “fix parser” is working in it\n"
+        "  “New conversation” is open in it, in process 12\n"
         "  running in the background: npm start"
     )
-    ignored = Unmerged([], 0, ["secret.env"], ["node_modules/"])
-    assert describe_loss("x", ignored, [], []) == (
+    ignored = Losses(Unmerged([], 0, ["secret.env"], ["node_modules/"]))
+    assert describe_loss("x", ignored) == (
         "Remove worktree x and its branch? This would be lost or stopped:\n\n"
         "  1 ignored path: secret.env\n"
         "  caches: node_modules/"
     )
     caches = "Remove worktree x and its branch? Everything in it is merged, but for caches: node_modules/."
-    assert describe_loss("x", Unmerged([], 0, [], ["node_modules/"]), [], []) == caches
+    assert describe_loss("x", Losses(Unmerged([], 0, [], ["node_modules/"]))) == caches
     nothing = "Remove worktree x and its branch? Everything in it is merged."
-    assert describe_loss("x", Unmerged([], 0), [], []) == nothing
+    assert describe_loss("x", Losses(Unmerged([], 0))) == nothing
+
+
+async def test_what_is_made_before_the_answer_is_asked_about(shop: Path) -> None:
+    agent = agent_over(shop, "Hello.")
+    async with app_over(agent).run_test(size=(120, 40), notifications=True) as pilot:
+        await opened(pilot)
+        await send(pilot, "/worktree parser")
+        await in_worktree(pilot, "parser")
+        root = main_of(pilot).agent.project
+        await send(pilot, "/worktree remove")
+        await until(pilot, lambda: "Everything in it is" in seen(pilot))
+        (root / "more.py").write_text("made meanwhile\n")
+        await pilot.press("y")
+        await until(pilot, lambda: "It has changed since you were asked." in seen(pilot))
+        await until(pilot, lambda: "1 uncommitted file: more.py" in seen(pilot))
+        (root / "more.py").write_text("and changed\n")
+        first = pilot.app.screen
+        await pilot.press("y")
+        await until(
+            pilot, lambda: isinstance(pilot.app.screen, Confirmation) and pilot.app.screen is not first
+        )
+        git(root, "add", "-A")
+        git(root, "commit", "-qm", "more")
+        await pilot.press("y")
+        await until(pilot, lambda: "1 commit of cogency/parser that is not merged" in seen(pilot))
+        assert (root / "more.py").read_text() == "and changed\n"
+        await pilot.press("n")
+        await until(pilot, lambda: not isinstance(pilot.app.screen, Confirmation))
+        assert main_of(pilot).agent.worktree == "parser"
+        await send(pilot, "hi")
+        await until(pilot, lambda: "Hello." in seen(pilot))
+        await send(pilot, "/worktree remove")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Confirmation))
+        await pilot.press("y")
+        await until(pilot, lambda: told(pilot).startswith("Removed worktree parser."))
+        assert not root.exists()
+    await agent.close()
+
+
+async def test_alone_it_lists_the_worktrees_and_makes_none(shop: Path) -> None:
+    from cogency_tui.agent.worktrees import Worktrees
+
+    agent = agent_over(shop)
+    async with app_over(agent).run_test(size=(120, 40), notifications=True) as pilot:
+        await opened(pilot)
+        await send(pilot, "/worktree")
+        begins = "There are no worktrees yet. /worktree NAME begins a conversation in a new one."
+        await until(pilot, lambda: told(pilot) == begins)
+        await Worktrees(agent).make("parser")
+        await send(pilot, "/worktree list")
+        listed = "Worktrees: parser. /worktree NAME begins a conversation in a new one, or in one of these."
+        await until(pilot, lambda: told(pilot).endswith(listed))
+        assert Worktrees(agent).names() == ["parser"]
+        assert len(open_conversations_of(pilot.app.screen).screens) == 1
+    await agent.close()
+
+
+async def test_a_conversation_whose_worktree_was_removed_elsewhere_says_what_to_do(shop: Path) -> None:
+    agent = agent_over(shop, "Hello.", "Hello again.")
+    async with app_over(agent).run_test(size=(120, 40), notifications=True) as pilot:
+        await opened(pilot)
+        await send(pilot, "/worktree parser")
+        await in_worktree(pilot, "parser")
+        root = main_of(pilot).agent.project
+        await send(pilot, "hi")
+        await until(pilot, lambda: "Hello." in seen(pilot))
+        git(shop, "worktree", "remove", "--force", str(root))
+        git(shop, "branch", "-D", "cogency/parser")
+        await finished(pilot)
+        await send(pilot, "go on")
+        what = "/worktree parser begins a conversation in a new one, /new one in shop."
+        await until(pilot, lambda: "The worktree parser was removed." in seen(pilot) and what in seen(pilot))
+        assert prompt_of(pilot).text == "go on"
+        assert not root.exists()
+        await send(pilot, "/worktree")
+        await until(pilot, lambda: told(pilot).endswith(f"The worktree parser was removed. {what}"))
+        removed = main_of(pilot)
+        await send(pilot, "/worktree parser")
+        await until(pilot, lambda: main_of(pilot) is not removed)
+        await in_worktree(pilot, "parser")
+        await send(pilot, "go on")
+        await until(pilot, lambda: "Hello again." in seen(pilot))
+        assert (root / "app.py").read_text() == LINES
+    await agent.close()
