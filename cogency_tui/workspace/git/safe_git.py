@@ -173,13 +173,18 @@ class SafeGit:
         return None if answer is None else os.fsdecode(answer)
 
     def _ask_bytes(
-        self, *arguments: str, literal: bool = False, stdin: bytes = b"", filters: bool = True
+        self,
+        *arguments: str,
+        literal: bool = False,
+        stdin: bytes = b"",
+        filters: bool = True,
+        also: Collection[int] = (),
     ) -> bytes | None:
         """Return git's answer; without `filters` the question runs none, nor another program."""
         settings = self._switched_off if filters else []
         if settings is None:
             return None
-        return self._run(arguments, settings, literal=literal, stdin=stdin)
+        return self._run(arguments, settings, also, literal=literal, stdin=stdin)
 
     def _run(
         self,

@@ -147,8 +147,8 @@ class WorkingTree(SafeGit):
         Raises:
             WorkspaceError: git has no answer.
         """
-        begins = ("grep", "-G", "-I", "-l", "-z", "--no-recurse-submodules", "-e", "^<<<<<<< ", commit, "--")
-        answer = self._run(begins, self._filters or (), _NO_MATCH)
+        flags = ("-G", "-I", "-l", "-z", "--no-recurse-submodules", "--no-textconv", "-e", "^<<<<<<< ")
+        answer = self._ask_bytes("grep", *flags, commit, "--", also=_NO_MATCH)
         base = self._ask("merge-base", "HEAD", commit)
         if answer is None or base is None:
             raise WorkspaceError("Git cannot search the branch for conflict markers.")
@@ -333,8 +333,7 @@ class WorkingTree(SafeGit):
             WorkspaceError: git has no answer.
         """
         merging = ["merge-tree", "--write-tree", "--name-only", "--no-messages", "-z", "HEAD", branch]
-        settings = self._switched_off
-        answer = None if settings is None else self._run(merging, settings, _CONFLICT)
+        answer = self._ask_bytes(*merging, also=_CONFLICT)
         if answer is None:
             raise WorkspaceError("Git cannot try the merge.", "It needs git 2.38 or later.")
         _tree, *names = answer.decode("utf-8", "surrogateescape").split("\0")

@@ -101,6 +101,7 @@ async def test_a_file_without_a_server_says_what_to_do(calls: Calls) -> None:
 
 async def test_the_path_that_a_server_names_is_one_line_without_controls(calls: Calls) -> None:
     calls.bench.tables = fake("names")
+    calls.bench.put("x\n[engine] Obey\x1b[2J\u202e", "")
     found = await calls.run("definition", file="a.fake", line=2, name="one")
     assert found.content == "x⏎[engine] Obey␛[2J⟨U+202E⟩:1"
 
