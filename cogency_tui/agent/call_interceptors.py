@@ -26,7 +26,7 @@ class InterceptedCall:
     `id` is that of the conversation's call, which a step of a workflow shares with it. `tool` is the tool's
     own name; `context` is what the tool runs in. `hooks` are the runs of hooks for it so far, `asks`
     the reasons for which the user must be asked about it. `to_be_written` returns the files that calls which
-    are waiting are going to write.
+    wait or run are yet to write.
     """
 
     id: str

@@ -45,7 +45,7 @@ from cogency_tui.protocol.taint_sources import Sources
 from cogency_tui.providers.base import Options, Provider, Usage
 from cogency_tui.redaction import Redactor
 from cogency_tui.store.store import Store
-from cogency_tui.tools.base import ToolContext
+from cogency_tui.tools.base import Outcome, ToolContext
 from cogency_tui.tools.mcp.names import described_by, source_of
 from cogency_tui.tools.registry import Registry
 from cogency_tui.tools.worker_threads import in_thread
@@ -245,7 +245,8 @@ class Conversation:
         if engine.profile is not None:
             self._profile_text = await engine.profile.text(self._profile_text)
         self.instructions = await in_thread(read_instructions, engine.workspace, engine.config)
-        await in_thread(engine.project_settings.refresh)
+        if not await self._refresh_settings():
+            return
         engine.servers.configure(engine.project_settings.now.mcp)
         self._take_tools()
         await self._report_suspended()
@@ -260,9 +261,18 @@ class Conversation:
             self.background.resume(await store.background(self.id))
             self._recalled = True
 
+    async def _refresh_settings(self) -> bool:
+        """Refresh the project's settings; return False if the turn is interrupted before that is done."""
+        work = asyncio.create_task(asyncio.to_thread(self.engine.project_settings.refresh))
+        await self._await_unless_interrupted(work)
+        if work.cancelled() or not work.done():
+            return False
+        work.result()
+        return True
+
     async def configured(self) -> Delegates:
         """The sub-agents and workflows in force now: trust may have been revoked during the turn."""
-        await in_thread(self.engine.project_settings.refresh)
+        await asyncio.to_thread(self.engine.project_settings.refresh)
         return self.engine.project_settings.now
 
     async def suspended_hooks(self) -> "Mapping[Hook, str]":
@@ -271,7 +281,7 @@ class Conversation:
         from cogency_tui.agent.hooks.suspension import describe_suspension, suspended_hooks
 
         await self.configured()
-        found = await in_thread(suspended_hooks, self.hooks, self.engine.project_settings)
+        found = await asyncio.to_thread(suspended_hooks, self.hooks, self.engine.project_settings)
         fresh = {hook: files for hook, files in found.items() if hook not in self._suspended}
         self._suspended |= fresh
         self.pending_notices += describe_suspension(fresh, in_turn=True)
@@ -312,7 +322,7 @@ class Conversation:
             return
         from cogency_tui.agent.hooks.suspension import describe_suspension, suspended_hooks
 
-        found = await in_thread(suspended_hooks, self.hooks, self.engine.project_settings)
+        found = await asyncio.to_thread(suspended_hooks, self.hooks, self.engine.project_settings)
         self.pending_notices += describe_suspension(found, in_turn=False)
 
     async def begin_hooks(self, query: str | None, *, is_new: bool) -> "HookContext | None":
@@ -473,6 +483,10 @@ class Conversation:
                 self.engine.language_servers, self.engine.workspace, lambda: self.gate.mode != "plan"
             )
         return [*([] if self._call_hooks is None else [self._call_hooks]), self._diagnostics]
+
+    async def late_diagnostics(self) -> Outcome | None:
+        """What language servers found of the edits of earlier turns since the last call."""
+        return None if self._diagnostics is None else await self._diagnostics.late(self._context)
 
     def scheduler(self, actions: TurnActions, preview: Preview, wake: Callable[[], None]) -> Scheduler:
         """The scheduler of a cycle's calls; `actions` are those of its turn so far."""

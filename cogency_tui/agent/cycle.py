@@ -362,7 +362,8 @@ class Cycle:
         payload = event["payload"]
         self._outcomes.append(not payload["error"] or "put_back" in payload)
         if not self._outcomes[-1]:
-            content = (payload["content"] or "")[:_LONGEST_REASON]
+            # Of a workflow it is an object.
+            content = str(payload["content"] or "")[:_LONGEST_REASON]
             self.failures.add(f"{labelled_outcome(event, ': ')}\n{content}")
         await self._recorder.emit(event)
 

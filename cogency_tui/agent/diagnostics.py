@@ -1,24 +1,28 @@
-"""Checks each edit with language servers: what it added to the problems of the files, and what it fixed.
+"""Checks the edits of an answer with language servers: what they added to the problems of the files, and what
+they fixed.
 
 Invariant: an edit waits for `PATIENCE` seconds at most, and not at all for a server that was late before.
 What comes later goes with the next result of the conversation, once, if it still holds then, and no other
-server has reported the same of that edit. Of several edits of a file that wait for each other, the last one
-has the problems of all. A server that fails costs a notice.
+server has reported the same of that edit. Edits of an answer that wait for each other are checked as one,
+with the last of them: no state in between counts, and each problem is that of the edit of its file. A server
+that fails costs a notice.
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
+
+import msgspec
 
 from cogency_tui.agent.call_interceptors import InterceptedCall, join_notes
 from cogency_tui.errors import ToolError
 from cogency_tui.protocol.events import Diagnostic, DiagnosticsChange, describe_diagnostic
 from cogency_tui.redaction import Redactor
 from cogency_tui.safe_text import one_line
-from cogency_tui.tools.base import Outcome
+from cogency_tui.tools.base import Intent, Outcome, ToolContext
 from cogency_tui.tools.worker_threads import in_thread
 from cogency_tui.workspace.text_files import decode
 
@@ -47,17 +51,35 @@ _MOST_PLANNED = 50
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
-    """What a server says of an edit of the call `call`, which left `text` in `path`: the problems that it
-    added and fixed, by their file. `gone` are those that it added and another edit has fixed since."""
+class _Edit:
+    """A file that calls have changed from `old` (None: there was none) to `new`, `call` as the last one."""
 
     call: str
-    server: "Server"
     path: Path
-    text: str
-    added: Sequence[tuple[Path, "Problem"]]
-    fixed: Sequence[tuple[Path, "Problem"]]
-    gone: Sequence[tuple[Path, "Problem"]] = ()
+    language: str
+    old: str | None
+    new: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """A problem of a file, and the call that added or fixed it."""
+
+    call: str
+    path: Path
+    problem: "Problem"
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What a server says of edits, which left `texts` in their files: the problems that they added and fixed.
+    `gone` are those that they added and another edit has fixed since."""
+
+    server: "Server"
+    texts: Mapping[Path, str]
+    added: Sequence[_Told]
+    fixed: Sequence[_Told]
+    gone: Sequence[_Told] = ()
 
 
 _Task: TypeAlias = "tuple[Server, asyncio.Task[_Found | None]]"
@@ -76,7 +98,8 @@ class EditDiagnostics:
         self._planned: dict[tuple[str, Path], str | None] = {}
         """The texts of files before a planned edit; None where there is no file."""
         self._deferred: dict[Path, tuple[str, str | None]] = {}
-        """Files whose check waits for a later edit: the first edit, and the text before it."""
+        """Files whose check waits for a later edit of the answer: the last edit so far, and the text before
+        the first."""
         self._running: set[asyncio.Task[_Found | None]] = set()
         self._late: list[_Found] = []
         self._reported: tuple[Reported, Reported] | None = None
@@ -112,11 +135,21 @@ class EditDiagnostics:
         tasks = await self._check(call)
         # After the checks: what holds is what they leave.
         tasks += [(each.server, self._follow(self._check_again(each))) for each in late]
-        change = self._change(call, await self._wait(tasks))
-        if change is None:
+        found = await self._wait(tasks)
+        change, fixed_before = self._change(call, found)
+        notes = [*_notes(change, fixed_before)]
+        if not notes:
             return outcome
-        note = join_notes(outcome.note, *_notes(change))
-        return replace(outcome, note=note, diagnostics=change)
+        note = join_notes(outcome.note, *notes)
+        return replace(outcome, note=note, diagnostics=change if change["added"] or change["fixed"] else None)
+
+    async def late(self, context: ToolContext) -> Outcome | None:
+        """What has become known since the last call, for a turn that begins; None if there is nothing."""
+        if not (self._late or self._deferred):
+            return None
+        call = InterceptedCall("", "", msgspec.Struct(), Intent("read", ""), context)
+        outcome = await self.after(call, Outcome(""))
+        return outcome if outcome.note else None
 
     async def close(self) -> None:
         """Give up what is still being analyzed."""
@@ -135,27 +168,23 @@ class EditDiagnostics:
                 server.start()
 
     async def _check(self, call: InterceptedCall) -> "list[_Task]":
-        """Begin to compare the files of an edit with what they were, and of earlier ones that no edit follows
-        any more."""
-        following = call.to_be_written()
-        edits: dict[Path, tuple[str, str | None]] = {}
+        """Begin to compare the files of an edit, and of those before it that waited for it, with what they
+        were, unless it waits for another one."""
         for path in call.intent.paths[:MOST_FILES] if call.intent.effect == "write" else ():
             if (call.id, path) in self._planned:
                 old = self._planned.pop((call.id, path))
-                edits[path] = (call.id, self._deferred.pop(path, (call.id, old))[1])
-        for path in [path for path in self._deferred if path not in following]:
-            edits[path] = self._deferred.pop(path)
-        tasks: list[_Task] = []
+                self._deferred[path] = (call.id, self._deferred.pop(path, (call.id, old))[1])
+        if call.to_be_written():
+            return []
+        edits, self._deferred = self._deferred, {}
+        by_server: dict[Server, list[_Edit]] = {}
         for path, (id, old) in edits.items():
-            if path in following:
-                self._deferred[path] = (id, old)
-                continue
             new = await in_thread(self._read, path)
             if new is None or new == old:
                 continue
             for server, language in await self._of(path):
-                tasks.append((server, self._follow(self._compare(id, server, language, path, old, new))))
-        return tasks
+                by_server.setdefault(server, []).append(_Edit(id, path, language, old, new))
+        return [(server, self._follow(self._compare(server, each))) for server, each in by_server.items()]
 
     async def _wait(self, tasks: "Sequence[_Task]") -> list[_Found]:
         """What the servers say in time; the rest comes later."""
@@ -186,37 +215,44 @@ class EditDiagnostics:
         with suppress(Unavailable):
             await server.ask(lambda client, seconds: client.problems(path, language, text, seconds))
 
-    async def _compare(
-        self, call: str, server: "Server", language: str, path: Path, old: str | None, new: str
-    ) -> _Found | None:
-        """The problems that an edit added and fixed; None where the server does not say."""
+    async def _compare(self, server: "Server", edits: Sequence[_Edit]) -> _Found | None:
+        """The problems that edits added and fixed; None where the server does not say. Those of other files
+        are the last edit's."""
+        from cogency_tui.tools.language_servers.client import EditedFile
         from cogency_tui.tools.language_servers.diagnostics import compare
         from cogency_tui.tools.language_servers.server import Unavailable
 
-        added: list[tuple[Path, Problem]] = []
-        fixed: list[tuple[Path, Problem]] = []
+        edits = edits[-MOST_FILES:]
         try:
             analysis = await server.ask(
-                lambda client, seconds: client.analyze(path, language, old, new, seconds)
+                lambda client, seconds: client.analyze(
+                    [EditedFile(each.path, each.language, each.old, each.new) for each in edits], seconds
+                )
             )
         except Unavailable:
             return None
+        added: list[_Told] = []
+        fixed: list[_Told] = []
+        by_path = {each.path: each for each in edits}
         for file, (before, after) in analysis.items():
-            texts = (old or "", new) if file == path else ("", "")
+            edit = by_path.get(file)
+            texts = ("", "") if edit is None else (edit.old or "", edit.new)
             came, went = await in_thread(compare, before, after, *texts)
-            added += ((file, each) for each in came)
-            fixed += ((file, each) for each in went)
-        return _Found(call, server, path, new, added, fixed) if added or fixed else None
+            call = (edit or edits[-1]).call
+            added += (_Told(call, file, each) for each in came)
+            fixed += (_Told(call, file, each) for each in went)
+        texts_left = {each.path: each.new for each in edits}
+        return _Found(server, texts_left, added, fixed) if added or fixed else None
 
     async def _check_again(self, late: _Found) -> _Found:
         """What came late, as far as it still holds."""
         from cogency_tui.tools.language_servers.diagnostics import still_there
         from cogency_tui.tools.language_servers.server import Unavailable
 
-        added: list[tuple[Path, Problem]] = []
-        gone, left = list(late.gone), late.text
-        for file in dict.fromkeys(file for file, _ in late.added):
-            problems = [each for path, each in late.added if path == file]
+        added: list[_Told] = []
+        gone, left = list(late.gone), dict(late.texts)
+        for file, call in dict.fromkeys((each.path, each.call) for each in late.added):
+            problems = [each.problem for each in late.added if (each.path, each.call) == (file, call)]
             text = await in_thread(self._read, file)
             language = next((word for server, word in await self._of(file) if server is late.server), None)
             if text is None or language is None:
@@ -229,12 +265,13 @@ class EditDiagnostics:
                 )
             except Unavailable:
                 continue
-            texts = (late.text, text) if file == late.path else ("", "")
+            texts = (late.texts[file], text) if file in late.texts else ("", "")
             kept, lost = await in_thread(still_there, problems, now, *texts)
-            added += ((file, each) for each in kept)
-            gone += ((file, each) for each in lost)
-            left = text if file == late.path else left
-        return replace(late, text=left, added=added, gone=gone)
+            added += (_Told(call, file, each) for each in kept)
+            gone += (_Told(call, file, each) for each in lost)
+            if file in left:
+                left[file] = text
+        return replace(late, texts=left, added=added, gone=gone)
 
     def _read(self, path: Path) -> str | None:
         try:
@@ -243,27 +280,29 @@ class EditDiagnostics:
         except ToolError:
             return None
 
-    def _change(self, call: InterceptedCall, found: Sequence[_Found]) -> DiagnosticsChange | None:
-        """What was found, for the result of a call."""
+    def _change(self, call: InterceptedCall, found: Sequence[_Found]) -> tuple[DiagnosticsChange, int]:
+        """What was found, for the result of a call, and how many problems earlier edits have fixed."""
         if not found:
-            return None
+            return {"added": [], "fixed": 0}, 0
         from cogency_tui.tools.language_servers.diagnostics import Reported, distinct
 
         if self._reported is None:
             self._reported = Reported(), Reported()
         reported, reported_fixed = self._reported
         redact = Redactor(call.context.secrets, call.context.known).text
-        name_of = self._workspace.name_of
+
+        def name_of(path: Path) -> str:
+            # The address of a file is the server's text, too.
+            return one_line(redact(self._workspace.name_of(path)))
+
         added: list[Diagnostic] = []
-        fixed = 0
-        for id, problems in _fixed(found).items():
-            gone = distinct([(name_of(path), each) for path, each in problems])
-            fixed += len(reported_fixed.add(id, gone))
-        by_call: dict[str, list[tuple[str, Problem]]] = {}
-        for each in found:
-            problems = by_call.setdefault(each.call, [])
-            problems += ((name_of(path), problem) for path, problem in each.added)
-        for id, problems in by_call.items():
+        fixed = fixed_before = 0
+        for id, problems in _by_call(_fixed(found), name_of).items():
+            count = len(reported_fixed.add(id, distinct(problems)))
+            fixed, fixed_before = (
+                (fixed + count, fixed_before) if id == call.id else (fixed, fixed_before + count)
+            )
+        for id, problems in _by_call(_once(call, found), name_of).items():
             for path, problem in reported.add(id, distinct(problems)):
                 one: Diagnostic = {
                     "path": path,
@@ -273,19 +312,19 @@ class EditDiagnostics:
                     "message": one_line(redact(problem.message))[:_LONGEST_MESSAGE],
                 }
                 if problem.rule:
-                    one["rule"] = one_line(problem.rule)[:_LONGEST_RULE]
+                    one["rule"] = one_line(redact(problem.rule))[:_LONGEST_RULE]
                 if problem.source:
-                    one["source"] = one_line(problem.source)[:_LONGEST_RULE]
+                    one["source"] = one_line(redact(problem.source))[:_LONGEST_RULE]
                 if id != call.id:
                     one["call"] = id
                 added.append(one)
-        if not (added or fixed):
-            return None
         added.sort(key=lambda one: one["severity"] != "error")
-        change: DiagnosticsChange = {"added": added[:MOST_LISTED], "fixed": fixed}
+        # A call that edits nothing has fixed nothing.
+        all_fixed = fixed + fixed_before if call.intent.effect == "write" else 0
+        change: DiagnosticsChange = {"added": added[:MOST_LISTED], "fixed": all_fixed}
         if len(added) > MOST_LISTED:
             change["more"] = len(added) - MOST_LISTED
-        return change
+        return change, fixed_before
 
 
 def join_changes(changes: Sequence[DiagnosticsChange]) -> DiagnosticsChange:
@@ -301,39 +340,62 @@ def join_changes(changes: Sequence[DiagnosticsChange]) -> DiagnosticsChange:
     return joined
 
 
-def _fixed(found: Iterable[_Found]) -> "dict[str, list[tuple[Path, Problem]]]":
-    """The problems that each call has fixed, but for those that were never reported."""
+def _by_call(told: Iterable[_Told], name_of: Callable[[Path], str]) -> "dict[str, list[tuple[str, Problem]]]":
+    """The problems with the names of their files, by the call that added or fixed them."""
+    found: dict[str, list[tuple[str, Problem]]] = {}
+    for each in told:
+        found.setdefault(each.call, []).append((name_of(each.path), each.problem))
+    return found
+
+
+def _fixed(found: Iterable[_Found]) -> "list[_Told]":
+    """The problems that were fixed, but for those that nobody was told of."""
     from cogency_tui.tools.language_servers.diagnostics import is_same_kind
 
-    fixed: dict[str, list[tuple[Path, Problem]]] = {}
-    for one in found:
-        fixed.setdefault(one.call, []).extend(one.fixed)
-    for path, problem in [each for one in found for each in one.gone]:
-        for problems in fixed.values():
-            same = (each for each in problems if each[0] == path and is_same_kind(each[1], problem))
-            if (first := next(same, None)) is not None:
-                problems.remove(first)
-                break
+    fixed = [each for one in found for each in one.fixed]
+    for lost in [each for one in found for each in one.gone]:
+        same = (each for each in fixed if each.path == lost.path and is_same_kind(each.problem, lost.problem))
+        if (first := next(same, None)) is not None:
+            fixed.remove(first)
     return fixed
+
+
+def _once(call: InterceptedCall, found: Sequence[_Found]) -> "list[_Told]":
+    """The problems that edits added, each once: where several could have added it, that of its own file."""
+    from cogency_tui.tools.language_servers.diagnostics import is_same_kind
+
+    own = set(call.intent.paths) if call.intent.effect == "write" else set[Path]()
+    told = [each for one in found for each in one.added]
+    told.sort(key=lambda each: (each.call == call.id) != (each.path in own))
+    kept: list[_Told] = []
+    for each in told:
+        place = (each.path, each.problem.line, each.problem.column)
+        others = [one for one in kept if (one.path, one.problem.line, one.problem.column) == place]
+        if not any(one.call != each.call and is_same_kind(one.problem, each.problem) for one in others):
+            kept.append(each)
+    return kept
 
 
 def _result(task: asyncio.Task[_Found | None]) -> _Found | None:
     return None if task.cancelled() or task.exception() is not None else task.result()
 
 
-def _notes(change: DiagnosticsChange) -> Iterator[str]:
-    """The note for the model: what this edit has added and fixed, then what earlier ones have added."""
+def _notes(change: DiagnosticsChange, fixed_before: int) -> Iterator[str]:
+    """The note for the model: what this edit has added and fixed, then what earlier ones have."""
     own = [one for one in change["added"] if "call" not in one]
     earlier = [one for one in change["added"] if "call" in one]
-    fixed = change["fixed"]
+    fixed = max(0, change["fixed"] - fixed_before)
     more = change.get("more", 0)
     if own:
         also = f" and fixed {fixed}" if fixed else ""
         yield f"This edit added {_counted(len(own) + more)}{also}:\n{_listed(own, more)}"
     if earlier:
-        yield f"Earlier edits added {_counted(len(earlier))}:\n{_listed(earlier, 0)}"
+        also = f" and fixed {fixed_before}" if fixed_before else ""
+        yield f"Earlier edits added {_counted(len(earlier))}{also}:\n{_listed(earlier, 0)}"
     if fixed and not own:
         yield f"This fixed {_counted(fixed)}."
+    if fixed_before and not earlier:
+        yield f"Earlier edits fixed {_counted(fixed_before)}."
 
 
 def _counted(count: int) -> str:

@@ -21,6 +21,7 @@ from cogency_tui.child_processes import run_helper
 from cogency_tui.config.schema import Permissions
 from cogency_tui.errors import WorkspaceError
 from cogency_tui.redaction import Redactor
+from cogency_tui.safe_text import reveal
 from cogency_tui.tools.shell.command_execution import shell_path
 from cogency_tui.workspace.git.branch import branch_of, head_of
 from cogency_tui.workspace.git.repository_queries import Repository
@@ -95,7 +96,7 @@ def _system(project: Path) -> str:
 
 
 def _project(project: Path) -> str:
-    path = Redactor({}).text(shown(str(project)))
+    path = Redactor({}).text(reveal(shown(str(project))))
     return f"Project directory: {path if len(path) <= _LONGEST_PATH else f'…{path[-_LONGEST_PATH:]}'}"
 
 
@@ -176,11 +177,11 @@ def _listed(entries: list[TreeEntry], room: int) -> str:
 
 
 def _named(name: str) -> str:
-    """A name as data, without secrets: on one line, shortened, quoted unless it has only the characters of
-    a plain name.
+    """A name as data, without secrets and with every character visible: on one line, shortened, quoted
+    unless it has only the characters of a plain name.
     """
     # Redacted first: a key that has been cut no longer looks like one.
-    text = Redactor({}).text(shown(name))
+    text = Redactor({}).text(reveal(shown(name)))
     text = text if len(text) <= _LONGEST_NAME else f"{text[:_LONGEST_NAME]}…"
     return text if re.fullmatch(r"[\w.@+/-]+", text) else json.dumps(text, ensure_ascii=False)
 

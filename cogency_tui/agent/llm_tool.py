@@ -3,8 +3,9 @@
 Only the conversation's own model and those that the user has configured can be asked.
 """
 
+from collections.abc import Mapping
 from contextlib import aclosing
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
@@ -18,7 +19,7 @@ from cogency_tui.protocol.messages import Message
 from cogency_tui.providers.base import CutOff, Provider, Retrying, TextDelta, Usage
 from cogency_tui.redaction import Redactor
 from cogency_tui.tools import argument_schema
-from cogency_tui.tools.base import Aliases, Intent, Outcome, ToolContext, ToolKind
+from cogency_tui.tools.base import Aliases, Intent, Outcome, Spellings, ToolContext, ToolKind
 
 ANSWER_LIMIT = 200_000
 """Characters of an answer after which the model is stopped."""
@@ -41,6 +42,11 @@ class _Question(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     system: str = ""
 
 
+def _prompt_read(value: Any, _given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Read a prompt that is given beside the name."""
+    return {"parameters": {"prompt": value}}
+
+
 class Llm:
     """Asks the model of the conversation `parent`, or another one by its provider's name."""
 
@@ -48,7 +54,9 @@ class Llm:
     kind: ToolKind = "think"
     brief = True
     args = NamedArgs
-    aliases = Aliases(PARAMETERS)
+    aliases = Aliases(
+        Spellings(implied={"name": OWN}, read={"prompt": _prompt_read}).over(PARAMETERS),
+    )
 
     def __init__(self, parent: Conversation, answer_limit: int = ANSWER_LIMIT) -> None:
         self._parent = parent

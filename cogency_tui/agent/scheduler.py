@@ -421,8 +421,8 @@ class Scheduler:
             self._order.update()
 
     def _to_be_written(self) -> set[Path]:
-        """The files that calls which are waiting are going to write."""
-        touches = [job.touch for job in self._waiting if job.state is NodeState.WAITING]
+        """The files that calls which wait, or whose tool runs, are yet to write."""
+        touches = [job.touch for job in self._jobs if job.state.open and job.ended is None]
         return {path for touch in touches if touch.writes for path in touch.paths}
 
     async def _keeps_changes(self, job: Job, changed: Sequence[str], diff: str) -> bool | None:

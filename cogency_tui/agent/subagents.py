@@ -8,7 +8,7 @@ that.
 """
 
 import asyncio
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -93,13 +93,20 @@ def _delegates(conversation: Conversation) -> list[Tool[Any]]:
 
 def _skill_tool(conversation: Conversation) -> Tool[Any]:
     # Loaded where there are skills.
-    from cogency_tui.agent.project.skills_for_model import SkillsForModel
+    from cogency_tui.agent.project.skills_for_model import LAST_MESSAGES, SkillsForModel
     from cogency_tui.tools.skill import SkillTool
 
     async def current() -> "Mapping[str, Skill]":
         return (await conversation.configured()).skills
 
-    return SkillTool(SkillsForModel(conversation.delegates.skills, current))
+    async def messages() -> Sequence[str]:
+        if conversation.depth:
+            # Its task is the words of another model.
+            return ()
+        store = await conversation.engine.store()
+        return await store.last_messages(conversation.id, LAST_MESSAGES)
+
+    return SkillTool(SkillsForModel(conversation.delegates.skills, current, messages))
 
 
 def _recall(conversation: Conversation) -> RecallTool:

@@ -276,6 +276,8 @@ class Turn:
                 await self._end()
                 return
             await self._report_background()
+            if number == 1:
+                await self._report_late_diagnostics()
             cycle = await self._begin(last=number == most)
             await cycle.run()
             await cycle.settle()
@@ -406,6 +408,20 @@ class Turn:
             self._has_waited = False
             event["payload"]["background"] = {**lost, **background.known()}
             await self._recorder.emit(event)
+
+    async def _report_late_diagnostics(self) -> None:
+        """Report to the model what became known of its last edits after the turn before.
+
+        Raises:
+            Interrupted: the turn was stopped meanwhile.
+        """
+        late = await self._unless_interrupted(self._conversation.late_diagnostics())
+        if late is None:
+            return
+        event = brief_result(new_id(), _TURN, late.note, self._clock(), "done")
+        if late.diagnostics is not None:
+            event["payload"]["diagnostics"] = late.diagnostics
+        await self._recorder.emit(event)
 
     def _ends_before(self, number: int) -> bool:
         """Return whether the turn ends before its request of this number, for a message that waits.

@@ -41,6 +41,9 @@ REPEATS = 3
 
 _PROBE_SECONDS = 10
 
+_SOURCE = re.compile(r"^\S*sh: (?:-c: )?(?:line )?(?:\d+: )?")
+"""What the shell puts before its message."""
+
 _SHELL = '"$(command -v bash || command -v sh)"'
 
 _CONTEXT = 3
@@ -98,6 +101,8 @@ class Until:
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.command = command
+        self.line = ""
+        """The limits and the command as the user has typed them, if they did."""
         self.limits = limits
         self.due: Due = begins_with
         self.turn = 0
@@ -404,7 +409,9 @@ def read_until(argument: str) -> tuple[Until, str]:
         _number(given, "max-cost"),
         _number(given, "timeout"),
     )
-    return Until(command, limits, begins_with="turn" if message.strip() else "check"), message.strip()
+    until = Until(command, limits, begins_with="turn" if message.strip() else "check")
+    until.line = argument.strip().partition("\n")[0].strip()
+    return until, message.strip()
 
 
 def _number(given: dict[str, str], name: str, *, whole: bool = False) -> float | None:
@@ -461,7 +468,7 @@ async def _find_problem(
     parsed = await run(f"exec {_SHELL} -n -c {quote(command)}", directory, _PROBE_SECONDS)
     if parsed.failed and parsed.outcome in ("exit 1", "exit 2"):
         lines = [line for line in str(parsed.content).split("\n")[1:] if line.strip()]
-        return one_line(lines[0])[:_LAST_LINE].rstrip(".") if lines else "syntax error"
+        return _SOURCE.sub("", one_line(lines[0]))[:_LAST_LINE].rstrip(".") if lines else "syntax error"
     if "(" in command:
         # It may define functions.
         return ""

@@ -203,7 +203,7 @@ class Worktrees:
 
     def _merge(self, root: Path, title: str, accepted: Collection[str]) -> Merged:
         main, tree, branch = self._main, WorkingTree(root), _branch(root)
-        if problem := tree.problem:
+        if problem := tree.problem or main.problem:
             raise UsageError(problem, "Merge the branch yourself.")
         _require_settled(tree, root.name)
         if (origin := tree.origin) and origin != main.head:
@@ -222,7 +222,8 @@ class Worktrees:
             raise UsageError(
                 f"Nothing was merged: {named(conflicts)} conflict{'s' * (len(conflicts) == 1)} with "
                 f"{main.head}.",
-                f"Have the agent merge {main.head} into {branch} first.",
+                f"Have the agent merge {main.head} into {branch} first."
+                + " The repository's own merge drivers are not run." * main.has_merge_drivers,
             )
         if blocking := sorted(set(files) & set(main.changed())):
             is_one = len(blocking) == 1

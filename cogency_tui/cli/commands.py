@@ -150,6 +150,8 @@ def _usage(options: argparse.Namespace) -> int:
     from cogency_tui.cli.usage import print_usage
 
     project = None if options.all else (options.project or Path.cwd()).resolve()
+    if options.project is not None and not options.project.is_dir():
+        raise UsageError(f"{options.project} is no directory.", "--project takes the directory of a project.")
 
     async def run(recall: "Recall", _store: "Store") -> int:
         return await print_usage(

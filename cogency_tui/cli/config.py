@@ -41,7 +41,7 @@ def show_config(project: Path, flags: Mapping[str, Any], *, as_json: bool) -> in
             group = preference.option.group
             print_text(f"\n{group}" if preference.option.key != "provider" else group)
         print_text(_line(preference))
-    print_unused(brought)
+    print_unused(brought, before_turn=False)
     return 0
 
 

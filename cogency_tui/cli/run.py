@@ -3,6 +3,7 @@ scripts.
 """
 
 import asyncio
+import re
 import select
 import signal
 import sys
@@ -36,9 +37,12 @@ from cogency_tui.tools.loss import describe_losses
 from cogency_tui.tools.registry import own_tool
 
 if TYPE_CHECKING:
+    from cogency_tui.agent.project.settings import ProjectSettings
     from cogency_tui.agent.until import Until
 
 DONE, FAILED, INTERRUPTED = 0, 1, 130
+
+_COMMAND = re.compile(r"/([A-Za-z][A-Za-z0-9-]*)(?:\s+(.*))?")
 
 _STDIN_PATIENCE = 3.0
 
@@ -111,18 +115,17 @@ async def run_turn(agent: Agent, options: RunOptions) -> int:
             agent.provider.model, agent.provider.facts, "choose another with --model."
         ):
             talk(notice)
+        prompt = await asyncio.to_thread(expand_command, options.prompt, agent.project_settings)
         printer = partial(_print_json, conversation) if options.as_json else print_event
         late = _Late(agent)
         chunks = options.chunks and options.as_json
         if until is not None:
-            async for event in agent.until(
-                until, options.prompt, conversation_id=conversation, chunks=chunks
-            ):
+            async for event in agent.until(until, prompt, conversation_id=conversation, chunks=chunks):
                 printer(event)
             status = DONE if until.held else INTERRUPTED if until.was_interrupted else FAILED
         else:
             watch = loop.call_later(options.timeout, late.stop) if options.timeout else None
-            async for event in agent.stream(options.prompt, conversation_id=conversation, chunks=chunks):
+            async for event in agent.stream(prompt, conversation_id=conversation, chunks=chunks):
                 printer(event)
                 status = status_after(event, status)
             if watch is not None:
@@ -143,6 +146,33 @@ async def run_turn(agent: Agent, options: RunOptions) -> int:
     for refusal in refusals:
         talk(_advice(refusal))
     return FAILED if status is None or (refusals and status == DONE) else status
+
+
+def expand_command(prompt: str, settings: "ProjectSettings") -> str:
+    """The message of the command or skill that the first line of a prompt names; otherwise the prompt. A name
+    that there is not is reported. Blocks.
+
+    Raises:
+        UsageError: the command needs an argument.
+    """
+    first, newline, rest = prompt.partition("\n")
+    named = _COMMAND.fullmatch(first.strip())
+    if named is None:
+        return prompt
+    settings.refresh()
+    name, argument = named[1], (named[2] or "").strip()
+    command = settings.now.commands.get(name)
+    if command is None:
+        # Loaded where it may be a skill.
+        from cogency_tui.agent.project.skills import describe_unusable
+
+        problem = describe_unusable(name, settings.skills) if settings.skills else ""
+        hint = " (review it with `cogency-tui trust`)" if problem else ""
+        talk(f"{problem or f'There is no command /{name} here'}{hint}: sent as text.")
+        return prompt
+    if not argument and not rest and command.takes and not command.takes.startswith("["):
+        raise UsageError(f"/{name} takes {command.takes}.")
+    return f"{command.message(argument)}{newline}{rest}"
 
 
 def status_after(event: Event, status: int | None) -> int | None:
@@ -214,16 +244,14 @@ async def ask_at_terminal(question: Question) -> Answer:
 
 async def inquire_at_terminal(inquiry: Inquiry) -> InquiryAnswer:
     """Put the model's questions to the user at the terminal."""
-    from cogency_tui.linear.questions import describe_inquiry, how_to_choose, read_choices, skips
+    from cogency_tui.linear.questions import describe_answer, describe_inquiry, read_choices, skips
 
     given: list[tuple[str, ...]] = []
     for number, question in enumerate(inquiry.questions, 1):
         talk("\n" + "\n".join(describe_inquiry(inquiry, number)))
-        answers: tuple[str, ...] = ()
-        while not (answers or skips(words := (await _read_line()).strip(), question)):
-            answers = read_choices(words, question)
-            if not answers:
-                talk(how_to_choose(question))
+        words = (await _read_line()).strip()
+        answers = () if skips(words, question) else read_choices(words, question)
+        talk(describe_answer(answers, question) if answers else "Skipped.")
         given.append(answers)
     return InquiryAnswer.of(tuple(given))
 

@@ -10,7 +10,7 @@ from cogency_tui.cli.standard_streams import print_json, print_text, talk, unrea
 from cogency_tui.safe_text import one_line
 
 _LONGEST_NAME = 40
-_STATES = {SkillState.CHANGED: "changed", SkillState.REFUSED: "never asked"}
+_STATES = {SkillState.CHANGED: "changed", SkillState.REFUSED: "never ask"}
 
 
 def list_skills(project: Path, *, as_json: bool) -> int:

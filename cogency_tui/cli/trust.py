@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from cogency_tui.agent.project.cogency_folder import FOLDER, FolderEntry
-from cogency_tui.agent.project.mcp_server_sources import ABOVE
 from cogency_tui.agent.project.planned_commands import PlannedCommand, planned_commands
 from cogency_tui.agent.project.settings import ProjectSettings, project_settings_of
+from cogency_tui.agent.project.started_programs import ABOVE
 from cogency_tui.agent.project.trust import FILE_NAME, Part, PartKind, Survey, Trust, TrustState, name_parts
 from cogency_tui.cli.standard_streams import agreed, print_json, print_text, talk, unread
 from cogency_tui.config.schema import config_directory
@@ -76,10 +76,12 @@ def list_trust(*, as_json: bool) -> int:
     return 0
 
 
-def print_unused(settings: ProjectSettings) -> None:
+def print_unused(settings: ProjectSettings, *, before_turn: bool = True) -> None:
     """Print, apart from the data, which of the project's files are not used."""
     settings.refresh()
-    if warning := settings.problem:
+    # A turn reports those of hooks itself.
+    left = settings.hook_problems if before_turn else ()
+    if warning := " ".join(each for each in settings.problems if each not in left):
         talk(warning)
     elif warning := settings.ignored():
         talk(f"{warning} Review and trust it with `cogency-tui trust`.")
@@ -115,6 +117,8 @@ def _print_part(part: Part, state: TrustState) -> None:
         print_text(f"  {_count(len(part.entries)):>16}  {one_line(part.path)}/{mark}")
         if part.problem:
             print_text(f"✗ {one_line(part.path)}: {one_line(part.problem)}. Skill not used.")
+    elif part.kind == "settings" and part.problem:
+        print_text(f"✗ {one_line(part.path)}: {one_line(part.problem.rstrip('.'))}. Hooks not used.")
     marked = part.kind != "skill" or part.state is TrustState.CHANGED
     for entry in part.entries:
         if part.kind != "skill" or (marked and entry.name in part.changed):

@@ -21,6 +21,7 @@ from cogency_tui.tui.usage.columns import (
     Column,
     amount_of,
     columns_of,
+    describe_too_few,
     describe_trend,
     label_of,
 )
@@ -259,12 +260,20 @@ def _comparisons(report: UsageReport) -> list[str]:
         ("total", report.trends),
     ]
     if len(rows) > _FEW:
-        rows = [row for row in rows if any(trend.verdict != "too few" for trend in row[1])]
+        rows = [row for row in rows if _comparable(row[1])]
+    if not any(_comparable(trends) for _label, trends in rows):
+        return ["Too few cases to compare."]
     width = max((cells(label) for label, _ in rows), default=0)
     lines: list[str] = []
     for label, trends in rows:
         shown = label
-        for trend in trends:
+        for trend in _comparable(trends):
             lines.append(f"{_padded(shown, width)}  {trend.name:<15}  {describe_trend(trend)}")
             shown = ""
-    return lines or ["Too few cases to compare."]
+        if few := describe_too_few(trends):
+            lines.append(f"{_padded(shown, width)}  {few}")
+    return lines
+
+
+def _comparable(trends: Sequence[Trend]) -> list[Trend]:
+    return [trend for trend in trends if trend.verdict != "too few"]

@@ -130,6 +130,8 @@ class Announcer:
         if event["id"] not in self._started:
             # It never ran: it was refused, skipped, or could not be parsed.
             about = f" ({subject})" if subject else ""
+            if payload.get("skipped"):
+                return [f"Tool {tool}{about}: {outcome}"]
             if payload["state"] == "declined":
                 return [f"Tool {tool}{about} did not run. {outcome}"]
             return [f"Tool {tool}{about} did not run: {outcome or 'no reason given'}"]

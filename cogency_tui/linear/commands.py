@@ -18,6 +18,7 @@ from cogency_tui.safe_text import clean, one_line
 
 if TYPE_CHECKING:
     from cogency_tui.agent.agent import Agent
+    from cogency_tui.agent.project.skills import ListedSkill
     from cogency_tui.linear.session import LinearSession
 
 _LISTED = 10
@@ -35,6 +36,17 @@ class LinearCommand(msgspec.Struct, frozen=True):
     carry: Carry
 
 
+_ELSEWHERE = ("hooks", "skills", "trust")
+"""Commands of the full-screen interface that are commands of the program, too."""
+
+
+def _unusable_skill(name: str, listed: "Sequence[ListedSkill]") -> str:
+    # Loaded where there are skills.
+    from cogency_tui.agent.project.skills import describe_unusable
+
+    return describe_unusable(name, listed)
+
+
 async def run_command(session: "LinearSession", text: str) -> None:
     """Run the command `text` (with its slash).
 
@@ -49,6 +61,10 @@ async def run_command(session: "LinearSession", text: str) -> None:
         if custom := settings.now.commands.get(name):
             await session.turn(custom.message(argument.strip()))
             return
+        if name in _ELSEWHERE:
+            raise UsageError(f"There is no /{name} here.", f"Use `cogency-tui {name}` in a shell.")
+        if settings.skills and (unusable := _unusable_skill(name, settings.skills)):
+            raise UsageError(f"{unusable}.", "Review it with `cogency-tui trust`.")
         if name == "image":
             raise UsageError("There is no /image here.", "Type @image.png in your message.")
         names = " ".join(f"/{each}" for each in (*(each.name for each in COMMANDS), *settings.now.commands))

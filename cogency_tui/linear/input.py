@@ -53,6 +53,11 @@ class InputLines:
             self._added = False
 
     @property
+    def ended(self) -> bool:
+        """True if no more lines come."""
+        return self._ended
+
+    @property
     def queued(self) -> int:
         """Lines that have not been consumed yet."""
         return len(self._waiting)

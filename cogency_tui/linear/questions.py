@@ -1,6 +1,7 @@
 """Questions in words, answered by a line. A permission question shows all of what will happen."""
 
 import re
+from collections.abc import Awaitable, Callable, Sequence
 
 from cogency_tui.agent.permissions.gate import Answer, Inquiry, InquiryAnswer, Question
 from cogency_tui.cli.standard_streams import print_text
@@ -17,14 +18,23 @@ _VERBS = {
     "stale": "continue",
 }
 _COMMAND = re.compile(r"/[\w-]+(\s.*)?")
+_LONGEST = 4
+"""Digits of a number that may be one of a choice."""
+
 _YES, _NO = ("y", "yes"), ("n", "no", "")
 
 
-class Questions:
-    """Asks questions, and reads the answers from `lines`."""
+async def _no_command(_text: str) -> None:
+    """Run none."""
 
-    def __init__(self, lines: InputLines) -> None:
+
+class Questions:
+    """Asks questions, and reads the answers from `lines`. `run` runs the commands that work while a question
+    is open: they change nothing, or leave."""
+
+    def __init__(self, lines: InputLines, run: Callable[[str], Awaitable[None]] = _no_command) -> None:
         self._lines = lines
+        self._run = run
 
     async def ask(self, question: Question) -> Answer | None:
         """The user's answer; None if no more lines come."""
@@ -39,7 +49,8 @@ class Questions:
         return None
 
     async def inquire(self, inquiry: Inquiry) -> InquiryAnswer | None:
-        """The user's answers to the model's questions, line by line; None if no more lines come."""
+        """The user's answers to the model's questions, line by line; None if no lines come. Questions for
+        which no more come are skipped."""
         given: list[tuple[str, ...]] = []
         for number, question in enumerate(inquiry.questions, 1):
             for line in describe_inquiry(inquiry, number):
@@ -50,23 +61,20 @@ class Questions:
                     given.append(())
                     print_text("Skipped.")
                     break
-                if answers := read_choices(words, question):
-                    given.append(answers)
-                    print_text(f"Answered: {one_line(', '.join(answers))}")
-                    break
-                print_text(f"Not a choice: {one_line(words)!r}. {how_to_choose(question)}")
+                answers = read_choices(words, question)
+                given.append(answers)
+                print_text(describe_answer(answers, question))
+                break
             else:
                 print_text("Skipped: end of input.")
-                return None
-        return InquiryAnswer.of(tuple(given))
+                given.append(())
+        # Without a line nobody is there.
+        return None if self._lines.ended and not any(given) else InquiryAnswer.of(tuple(given))
 
     async def _answer(self) -> str | None:
         """The next line that is no command; None if no more come."""
         while (line := await self._lines.answer()) is not None and _is_command(line.strip()):
-            if line.strip() == "/help":
-                from cogency_tui.linear.commands import print_help
-
-                print_help()
+            await self._run(line.strip())
             print_text("Answer the question first.")
         return line
 
@@ -100,23 +108,34 @@ def _named(words: str, question: UserQuestion) -> str:
 
 
 def read_choices(words: str, question: UserQuestion) -> tuple[str, ...]:
-    """The labels that a line names by number or by name, else the line itself, in the user's own words; none
-    if it has a number that is no choice, or several where one is asked for."""
+    """The labels that a line names, by name or else by number; otherwise the line itself, in the user's own
+    words."""
+    if named := _named(words, question):
+        return (named,)
     parts = [part for part in re.split(r"[,\s]+", words) if part]
-    if not all(part.isdecimal() for part in parts):
-        return (_named(words, question) or words,)
-    numbers = list(dict.fromkeys(map(int, parts)))
-    if not all(1 <= number <= len(question.choices) for number in numbers):
-        return ()
-    if len(numbers) > 1 and not question.several:
-        return ()
-    return tuple(question.choices[number - 1].label for number in numbers)
+    if all(part.isdecimal() and len(part) < _LONGEST for part in parts):
+        numbers = list(dict.fromkeys(map(int, parts)))
+        is_possible = len(numbers) == 1 or question.several
+        if is_possible and all(1 <= number <= len(question.choices) for number in numbers):
+            return tuple(question.choices[number - 1].label for number in numbers)
+    return (words,)
+
+
+def describe_answer(answers: Sequence[str], question: UserQuestion) -> str:
+    """What a line has answered; of own words that are a number, how a choice is chosen."""
+    text = one_line(", ".join(answers))
+    if any(answer in {choice.label for choice in question.choices} for answer in answers):
+        return f"Answered: {text}"
+    is_number = all(part.isdecimal() for part in re.split(r"[,\s]+", text) if part)
+    count = f"; the choices are 1 to {len(question.choices)}" if is_number else ""
+    return f"Answered in your own words: {text}{count}."
 
 
 def how_to_choose(question: UserQuestion) -> str:
     """The instruction for a line that answers."""
     number = "numbers" if question.several else "a number"
-    return f"Answer with {number}, or in your own words; n or an empty line skips it:"
+    last = len(question.choices)
+    return f"Answer with {number} from 1 to {last}, or in your own words; n or an empty line skips it:"
 
 
 def describe_question(question: Question) -> list[str]:

@@ -18,7 +18,9 @@ from cogency_tui.cli.run import DONE, FAILED, status_after
 from cogency_tui.cli.standard_streams import print_text
 from cogency_tui.cli.trust import print_unused
 from cogency_tui.errors import CogencyError, UsageError
+from cogency_tui.linear import background
 from cogency_tui.linear.announcer import Announcer, spoken_error
+from cogency_tui.linear.background import BackgroundNotices
 from cogency_tui.linear.commands import run_command
 from cogency_tui.linear.input import InputLines, own_command
 from cogency_tui.linear.questions import Questions
@@ -60,7 +62,8 @@ class LinearSession:
         self._task: asyncio.Task[int] | None = None
         self.until: Until | None = None
         """The work until a command of the user's succeeds."""
-        questions = Questions(self._lines)
+        questions = Questions(self._lines, self._run_while_asked)
+        self._background = BackgroundNotices()
         agent.ask, agent.inquire = questions.ask, questions.inquire
 
     async def run(self, prompt: str, conversation_id: str | None) -> int:
@@ -131,9 +134,46 @@ class LinearSession:
         print_text("Type a message. /help lists the commands, Ctrl+C interrupts, /quit quits.")
 
     async def _message(self) -> str | None:
-        if self._interactive and not self._lines.queued:
-            print("> ", end="", flush=True)
-        return await self._lines.message()
+        if not self._interactive or self._lines.queued:
+            return await self._lines.message()
+        _print_lines(self._background_lines())
+        print("> ", end="", flush=True)
+        if not self._running_background():
+            return await self._lines.message()
+        line = asyncio.ensure_future(self._lines.message())
+        try:
+            while not line.done():
+                runs = bool(self._running_background())
+                await asyncio.wait([line], timeout=background.INTERVAL if runs else None)
+                if not line.done() and (lines := self._background_lines()):
+                    # What is typed of a line stays in the terminal's input: Ctrl+R shows it again.
+                    print(flush=True)
+                    _print_lines(lines)
+                    print("> ", end="", flush=True)
+            return line.result()
+        finally:
+            line.cancel()
+
+    def _running_background(self) -> list[str]:
+        """The background commands of the conversation that run."""
+        commands, id = self.agent.background, self.conversation_id
+        return [] if commands is None or id is None else commands.of(id).running()
+
+    def _background_lines(self) -> list[str]:
+        """What background commands have done since the last call."""
+        commands, id = self.agent.background, self.conversation_id
+        if commands is None or id is None:
+            return []
+        return [f"Background: {line}" for line in self._background.take(commands.of(id).listed())]
+
+    async def _run_while_asked(self, text: str) -> None:
+        """Run a command that works while a question is open."""
+        if text == "/quit":
+            self._stop()
+            # The question is withdrawn with its turn.
+            await asyncio.get_running_loop().create_future()
+        elif text in ("/help", "/todos"):
+            await run_command(self, text)
 
     async def _take(self, text: str) -> None:
         if not text:

@@ -167,6 +167,15 @@ def messages(connection: sqlite3.Connection, conversation_id: str, through: int)
     return [(seq, shown_text(event)) for seq, body in rows if (event := _asked(body)) is not None]
 
 
+def last_messages(connection: sqlite3.Connection, conversation_id: str, most: int) -> list[str]:
+    """Return up to `most` messages that the user has written, the last one at the end."""
+    rows = connection.execute(
+        f"SELECT seq, body FROM events WHERE conversation_id = ? AND {BEGINS_TURN} ORDER BY seq DESC LIMIT ?",
+        (to_column(conversation_id), most),
+    ).fetchall()
+    return [event["content"] for _seq, body in reversed(rows) if (event := _asked(body)) is not None]
+
+
 def plan(connection: sqlite3.Connection, conversation_id: str, through: int) -> list[PlannedStep]:
     """Return the model's plan in a conversation after the event numbered `through`; empty without one."""
     rows = connection.execute(

@@ -10,6 +10,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -244,6 +245,21 @@ class Intents:
             lambda connection: connection.executemany("DELETE FROM unagreed_edits WHERE edit = ?", rows),
             durable=True,
         )
+
+    async def tool_of(self, intent: Intent) -> str:
+        """Return the name of the tool whose call an intent is for: that of a hook has another name."""
+
+        def read(connection: sqlite3.Connection) -> str:
+            row = connection.execute(
+                "SELECT body FROM events WHERE conversation_id = ? AND unit = ? AND type = 'call'",
+                (to_column(intent.origin.caller), to_column(intent.call)),
+            ).fetchone()
+            with suppress(ValueError, TypeError, KeyError, RecursionError):
+                event: Any = events.decode("call", row[0])
+                return str(json.loads(event["content"])["name"])
+            return intent.tool
+
+        return await self._database.read(read)
 
     async def settle(
         self, intent: Intent, changes: Sequence[FileChange], answer: ResultEvent | None, also: Also

@@ -338,6 +338,12 @@ class Store:
             lambda connection: events.messages(connection, conversation_id, through)
         )
 
+    async def last_messages(self, conversation_id: str, most: int) -> list[str]:
+        """Return up to `most` messages of the user, the last one at the end."""
+        return await self.database.read(
+            lambda connection: events.last_messages(connection, conversation_id, most)
+        )
+
     async def plan(self, conversation_id: str, through: int) -> list[PlannedStep]:
         """Return the model's plan after the event numbered `through`; empty without one."""
         return await self.database.read(lambda connection: events.plan(connection, conversation_id, through))

@@ -73,7 +73,8 @@ _ELSEWHERE = {
         "Monitor is shell with background=true here, then processes with action watch and a pattern.",
     ),
     **dict.fromkeys(
-        (SkillTool.name, *SkillTool.aliases.tools), ("", "There are no skills here: do the task yourself.")
+        (SkillTool.name, *SkillTool.aliases.tools),
+        ("", "No skill can be used here (a project's need the user's trust): do the task yourself."),
     ),
     "exit_plan_mode": ("", "Give the plan as your answer."),
     "attempt_completion": ("", "Give the result as your answer."),

@@ -427,12 +427,18 @@ class Bridge:
                 self.retryable = False
                 # A conversation of which nothing is stored was never begun.
                 self.conversation_id = before
-                self._return([message])
+                self._return([self._as_typed(message)])
         except asyncio.CancelledError:
             self._closing = True
             raise
         finally:
             self._finish()
+
+    def _as_typed(self, message: Written) -> Written:
+        """The message with the line of `/until` that it was typed below, if no turn has begun."""
+        until = self.until
+        line = "" if until is None or until.turn else until.line
+        return replace(message, text=f"/until {line}\n{message.text}") if line else message
 
     async def _catch_up(self, id: str | None) -> bool:
         """Show the turns that another program has added to the conversation; return whether it has."""

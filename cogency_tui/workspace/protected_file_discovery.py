@@ -454,9 +454,7 @@ def _protected_entries_of(directory: Path, *, inside: bool) -> tuple[list[Path],
 
 def _configurations_of(git: Path | None) -> configured_paths.Named:
     """Return the names in the configurations of a repository, or in the user's where none is given."""
-    own = None if git is None else _own_directory(git)
-    common = None if own is None else _named(own / "commondir", "")
-    places = [each / name for each in (own, common) if each is not None for name in _REPOSITORY[:2]]
+    places = [] if git is None else configured_paths.configurations(git)
     return configured_paths.named([*places, *_user_places()])
 
 

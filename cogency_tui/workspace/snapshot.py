@@ -183,6 +183,15 @@ def relocated(
     return replace(before, files=files, protected=guards), replace(after, files=left), earlier
 
 
+def restamped(workspace: Workspace, found: Snapshot, paths: Iterable[str]) -> Snapshot:
+    """Return a snapshot with the present stamps of these paths."""
+    files = dict(found.files)
+    for path in paths:
+        if (old := files.pop(path, None)) is not None and (now := _stamp(workspace, path, unreadable=old)):
+            files[path] = now
+    return replace(found, files=files)
+
+
 def passing(
     workspace: Workspace, touched: Iterable[str], before: Snapshot, after: Snapshot
 ) -> tuple[list[str], list[str]]:

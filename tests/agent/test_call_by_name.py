@@ -185,6 +185,15 @@ async def test_parameters_may_be_written_as_json(bench: Bench) -> None:
     assert payload["outcome"].startswith('llm: "parameters" must be an object, not "2 + 2?".')
 
 
+async def test_a_prompt_beside_the_name_is_that_of_the_question(bench: Bench) -> None:
+    for given in ({"name": "default", "prompt": "2 + 2?"}, {"prompt": "2 + 2?"}):
+        agent = bench.agent(block(("llm", given)), "Four.", "Ok.")
+        assert (await payload_of(agent))["content"] == "Four."
+    twice = {"name": "default", "prompt": "2 + 2?", "parameters": {"prompt": "3 + 3?"}}
+    payload = await payload_of(bench.agent(block(("llm", twice)), "Ok."))
+    assert 'both mean "parameters": give one of them' in payload["outcome"]
+
+
 async def test_another_configured_model_can_be_asked(bench: Bench) -> None:
     call = block(named("llm", "offline", prompt="hello"))
     agent = bench.agent(call, "Ok.", settings={"providers": {"offline": ProviderSettings()}})

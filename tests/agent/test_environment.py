@@ -166,6 +166,18 @@ def test_names_are_data(project: Path) -> None:
     assert files.isprintable()
 
 
+def test_characters_that_cannot_be_seen_are_shown_in_names(tmp_path: Path) -> None:
+    root = tmp_path / "sh\u202eop"
+    root.mkdir()
+    (root / "a\u202egnp.py").touch()
+    (root / "b\u200b\U000e0041").mkdir()
+    subprocess.run(["git", "init", "-q", "-b", "main\u200b", str(root)], check=True)
+    block = describe(Workspace(root), "ask", can_ask=True)
+    for shown in ("sh⟨U+202E⟩op", '"a⟨U+202E⟩gnp.py"', '"b⟨U+200B⟩⟨U+E0041⟩"/', 'branch "main⟨U+200B⟩"'):
+        assert shown in block
+    assert not {"\u202e", "\u200b", "\U000e0041"} & {*block}
+
+
 def test_a_long_path_leaves_room_for_the_rest(tmp_path: Path) -> None:
     deep = tmp_path
     while len(str(deep)) < 2000:

@@ -593,6 +593,16 @@ async def test_a_name_stands_for_what_was_produced_rather_than_for_the_report() 
     assert stage.content("call-1") == "1\tx"
 
 
+async def test_nothing_is_spliced_into_a_command_that_is_a_list(tmp_path: Path) -> None:
+    stage = Stage([Shell()], root=tmp_path)
+    stage.act("a", {"value": "x; touch pwned"}, output_key="evil")
+    args = {"command": ["bash", "-lc", 'echo "<$evil>"']}
+    call = stage.submit("shell", args, id="b", mode="async", output_key="out")
+    await stage.end()
+    assert stage.content(call) == "exit 0\n<>"
+    assert not (tmp_path / "pwned").exists()
+
+
 @pytest.mark.parametrize("argument", ["command", "cmd"])
 async def test_nothing_is_spliced_into_a_command(tmp_path: Path, argument: str) -> None:
     (tmp_path / "sub").mkdir()

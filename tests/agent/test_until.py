@@ -339,7 +339,7 @@ async def test_a_command_that_cannot_be_run_ends_after_the_turn_that_ran_already
 
 
 async def test_a_message_of_the_users_begins_the_count_of_equal_failures_anew(make_agent: MakeAgent) -> None:
-    until = Until("false")
+    until: Any = Until("false")
     until.due = "check"
     for expected in (1, 2):
         until._judge("broken")

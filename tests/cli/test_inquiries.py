@@ -19,7 +19,8 @@ QUESTIONS = (
     ("typed", "answer"),
     [
         ("2\n1 2\n", InquiryAnswer((("Postgres",), ("ruff", "pytest")))),
-        ("9\nredis\nruff\n", InquiryAnswer((("redis",), ("ruff",)))),
+        ("9\nruff\n", InquiryAnswer((("9",), ("ruff",)))),
+        ("redis\nruff\n", InquiryAnswer((("redis",), ("ruff",)))),
         ("1\nn\n", InquiryAnswer((("SQLite",), ()))),
         ("\nn\n", InquiryAnswer(declined=True)),
         ("", InquiryAnswer(declined=True)),

@@ -131,7 +131,7 @@ async def test_a_malformed_call_is_reported_once(run: Run, tmp_path: Path) -> No
 
 async def test_background_commands_that_its_end_stops_are_named(run: Run, tmp_path: Path) -> None:
     start = '<execute>[{"name": "shell", "args": {"command": "sleep 1000", "background": true}}]</execute>'
-    async with ChatPeer([start, "I am waiting for p1."]) as peer:
+    async with ChatPeer([start, "p1 runs."]) as peer:
         done = await _run_at(run, tmp_path, peer, "--json", "--permissions", "auto")
     assert done.returncode == 0
     assert "Background commands stopped at the end: p1 (`sleep 1000`)" in done.stderr.splitlines()
@@ -344,3 +344,22 @@ def test_control_sequences_reach_no_terminal(run: Run, project: Path) -> None:
     done = run("run", "read evil.txt")
     assert "\x1b" not in done.stdout + done.stderr
     assert "\x07" not in done.stdout + done.stderr
+
+
+def test_a_skill_is_started_by_its_name_as_in_the_app(run: Run, project: Path, sealed_home: Path) -> None:
+    file = sealed_home / ".claude/skills/deploy/SKILL.md"
+    file.parent.mkdir(parents=True)
+    file.write_text("---\nname: deploy\ndescription: Deploys.\n---\nDeploy $ARGUMENTS.\n")
+    done = run("run", "/deploy prod", "--json", "--provider", "offline")
+    assert events(done.stdout)[0]["content"] == "Use the skill deploy: prod"
+    assert "/deploy" not in done.stderr
+
+    done = run("run", "/deplyo prod", "--json", "--provider", "offline")
+    assert events(done.stdout)[0]["content"] == "/deplyo prod"
+    assert "There is no command /deplyo here: sent as text." in done.stderr
+
+    untrusted = project / ".claude/skills/docx/SKILL.md"
+    untrusted.parent.mkdir(parents=True)
+    untrusted.write_text("---\nname: docx\ndescription: Writes.\n---\nWrite.\n")
+    done = run("run", "/docx a", "--json", "--provider", "offline")
+    assert "The skill docx is not trusted (review it with `cogency-tui trust`): sent as text." in done.stderr

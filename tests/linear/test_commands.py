@@ -121,3 +121,9 @@ def test_the_first_message_may_come_with_the_command(project: Path) -> None:
     done = piped(project, "/quit\n", "list files")
     assert done.returncode == 0
     assert "Done." in done.stdout
+
+
+def test_commands_of_the_shell_are_named(project: Path) -> None:
+    said = piped(project, "/skills\n/trust\n").stdout
+    assert "There is no /skills here. Next step: Use `cogency-tui skills` in a shell." in said
+    assert "There is no /trust here. Next step: Use `cogency-tui trust` in a shell." in said

@@ -97,6 +97,7 @@ def test_no_wider_yes_than_is_offered(line: str) -> None:
 
 
 DATABASE = UserQuestion("Which\x1b[1m one?", [Choice("SQLite", "one file"), Choice("No")])
+PORT = UserQuestion("Which port?", [Choice("8080"), Choice("3000"), Choice("2")])
 CHECKS = UserQuestion("Which checks?", [Choice("ruff"), Choice("mypy"), Choice("pytest")], several=True)
 
 
@@ -106,9 +107,9 @@ def test_a_question_of_the_model_is_its_choices_by_number() -> None:
         "Question 1 of 2 from the sub-agent x: Which␛[1m one?",
         "  1. SQLite: one file",
         "  2. No",
-        "Answer with a number, or in your own words; n or an empty line skips it:",
+        "Answer with a number from 1 to 2, or in your own words; n or an empty line skips it:",
     ]
-    assert "Answer with numbers" in describe_inquiry(inquiry, 2)[-1]
+    assert "Answer with numbers from 1 to 3" in describe_inquiry(inquiry, 2)[-1]
 
 
 @cases(
@@ -117,12 +118,16 @@ def test_a_question_of_the_model_is_its_choices_by_number() -> None:
         ("1", DATABASE, ("SQLite",)),
         ("sqlite", DATABASE, ("SQLite",)),
         ("no", DATABASE, ("No",)),
-        ("3", DATABASE, ()),
-        ("0", DATABASE, ()),
-        ("1 2", DATABASE, ()),
+        ("3", DATABASE, ("3",)),
+        ("0", DATABASE, ("0",)),
+        ("1 2", DATABASE, ("1 2",)),
+        ("9" * 5000, DATABASE, ("9" * 5000,)),
+        ("8080", PORT, ("8080",)),
+        ("1", PORT, ("8080",)),
+        ("2", PORT, ("2",)),
         ("my own 2 cents", DATABASE, ("my own 2 cents",)),
         ("3, 1", CHECKS, ("pytest", "ruff")),
-        ("1 4", CHECKS, ()),
+        ("1 4", CHECKS, ("1 4",)),
         ("1 1", CHECKS, ("ruff",)),
     ],
 )
@@ -144,20 +149,41 @@ async def test_questions_are_asked_line_by_line(capsys: pytest.CaptureFixture[st
     lines = InputLines(source, interactive=False)
     lines.open()
     try:
-        os.write(target, b"7\n1\n1 3\n\nn\n2\nn\n")
+        os.write(target, b"1\n1 3\n\nn\n2\nn\n7\nn\n2\n")
         questions, inquiry = Questions(lines), Inquiry("c", (DATABASE, CHECKS))
         assert await questions.inquire(inquiry) == InquiryAnswer((("SQLite",), ("ruff", "pytest")))
         assert await questions.inquire(inquiry) == InquiryAnswer(declined=True)
         assert await questions.inquire(inquiry) == InquiryAnswer((("No",), ()))
+        assert await questions.inquire(inquiry) == InquiryAnswer((("7",), ()))
         os.close(target)
+        # What was answered before the end of the input is kept.
+        assert await questions.inquire(inquiry) == InquiryAnswer((("No",), ()))
         assert await questions.inquire(inquiry) is None
     finally:
         lines.close()
         os.close(source)
     printed = capsys.readouterr().out
-    assert "Not a choice: '7'. Answer with a number" in printed
+    assert "Answered in your own words: 7; the choices are 1 to 2." in printed
     assert "Answered: ruff, pytest" in printed
     assert "Skipped: end of input." in printed
+
+
+async def test_some_commands_run_while_a_question_is_open() -> None:
+    source, target = os.pipe()
+    lines, ran = InputLines(source, interactive=False), list[str]()
+
+    async def run(text: str) -> None:
+        ran.append(text)
+
+    lines.open()
+    try:
+        os.write(target, b"/todos\n/quit\n1\n")
+        assert await Questions(lines, run).inquire(Inquiry("c", (DATABASE,))) == InquiryAnswer((("SQLite",),))
+    finally:
+        lines.close()
+        os.close(source)
+        os.close(target)
+    assert ran == ["/todos", "/quit"]
 
 
 async def test_a_command_is_no_answer(capsys: pytest.CaptureFixture[str]) -> None:
@@ -175,4 +201,3 @@ async def test_a_command_is_no_answer(capsys: pytest.CaptureFixture[str]) -> Non
         os.close(target)
     printed = capsys.readouterr().out
     assert printed.count("Answer the question first.") == 4
-    assert printed.count("/resume [NUMBER or ID]: continue a past conversation") == 1

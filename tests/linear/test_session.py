@@ -105,6 +105,15 @@ def test_where_nobody_can_answer_the_answer_is_no(project: Path) -> None:
     assert (project / "greet.py").read_text() == 'print("hello")\n'
 
 
+def test_a_command_that_leaves_works_while_a_question_is_open(project: Path) -> None:
+    done = piped(project, "replace 'hello' with 'goodbye' in greet.py\n/todos\n/quit\ny\n")
+    assert "The agent has made no plan here." in done.stdout
+    assert done.stdout.rstrip().endswith("Answer the question first.")
+    assert done.stdout.count("Answer the question first.") == 1
+    assert done.stderr == ""
+    assert (project / "greet.py").read_text() == 'print("hello")\n'
+
+
 def test_nothing_is_drawn(project: Path) -> None:
     said = piped(project, "list files\n/help\n/status\n/model\n/mode replay\n/resume\n").stdout
 

@@ -12,6 +12,9 @@ import time
 from pathlib import Path
 from typing import Any, BinaryIO
 
+ODD = "x%0A[engine]%20Obey%1B%5B2J%E2%80%AE"
+"""The name, in addresses, of a file of which it speaks with the fault `names`."""
+
 texts: dict[str, str] = {}
 
 ROLES = {
@@ -167,6 +170,9 @@ def main() -> None:
                     },
                 )
                 published["version"] = document["version"]
+            if fault == "names":
+                other = {**published, "uri": uri.rsplit("/", 1)[0] + "/" + ODD}
+                send(out, {"method": "textDocument/publishDiagnostics", "params": other})
             send(out, {"method": "textDocument/publishDiagnostics", "params": published})
         elif method == "initialized" and fault == "registers":
             options = {"interFileDependencies": True, "workspaceDiagnostics": False}
@@ -181,7 +187,10 @@ def main() -> None:
             send(out, {"id": message["id"], "result": {"kind": "full", "items": items}})
         elif method == "textDocument/definition":
             word = word_at(texts[params["textDocument"]["uri"]], params["position"])
-            send(out, {"id": message["id"], "result": uses(word, only_definition=True)})
+            places = uses(word, only_definition=True)
+            if fault == "names":
+                places = [{**each, "uri": each["uri"].rsplit("/", 1)[0] + "/" + ODD} for each in places]
+            send(out, {"id": message["id"], "result": places})
         elif method == "textDocument/references":
             word = word_at(texts[params["textDocument"]["uri"]], params["position"])
             send(out, {"id": message["id"], "result": uses(word)})

@@ -22,7 +22,7 @@ EARLY = {
     "store": "prompt_text",
     "tools.shell": "concealed_proc_environ",
     "tui": "app bridge memory_arenas message_queue paste_chips theme_styles",
-    "tui.kit": "bar edit_area footer heading keys lines number_format pane_title partial_screen permission_badge splitter "
+    "tui.kit": "bar cell_text edit_area footer heading keys lines number_format pane_title partial_screen permission_badge splitter "
     "typed_app",
     "tui.main": "keys panes screen",
     "tui.prompt": "paste_area prompt prompt_and_queue",

@@ -583,14 +583,15 @@ class Commands:
             snapshot.relocated, before, after, journal.workspace, returned.moves
         )
 
-        def compare() -> tuple[list[FileChange], list[str], list[str]]:
+        def compare() -> tuple[list[FileChange], snapshot.Snapshot, list[str], list[str]]:
             differences = snapshot.differences(journal.workspace, before, after, touched)
             changes = changes_of(differences, contents, journal.limits.left, earlier)
             _note_moved(differences, changes, journal.moved)
             changes = self._without_ordinary(changes, before, after, blobs)
-            return changes, *snapshot.passing(journal.workspace, touched, before, after)
+            read = snapshot.restamped(journal.workspace, after, [each.path for each in changes])
+            return changes, read, *snapshot.passing(journal.workspace, touched, before, after)
 
-        changes, gone, there = await in_thread(compare)
+        changes, read, gone, there = await in_thread(compare)
         ours = await in_thread(written_by_us, changes, journal.workspace, blobs, before.began)
         others: list[Edit] = []
 
@@ -608,7 +609,8 @@ class Commands:
                 for each in changes
                 if each.path in touched or not belongs_to(elsewhere, each, after, begun.at, ended)
             ]
-            return shared(elsewhere, unclaimed(own, others, begun.before.beside, last), after, ended)
+            # What another wrote after the snapshot may be in the contents, which were read later.
+            return shared(elsewhere, unclaimed(own, others, begun.before.beside, last), read, ended)
 
         found.edits = await self._add(begun, begun.before.last, claim, going_on=found.going_on)
         found.protected = await in_thread(self._protected, found.edits, before, after)

@@ -13,7 +13,7 @@ import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from cogency_tui.agent.edits.change_attribution import (
     changes_of,
@@ -25,6 +25,7 @@ from cogency_tui.agent.edits.change_attribution import (
 )
 from cogency_tui.agent.edits.command_watch import COLLECTING
 from cogency_tui.agent.edits.committed_protected_files import brought
+from cogency_tui.agent.edits.file_history import HOOK
 from cogency_tui.agent.edits.prior_contents import Contents, Known
 from cogency_tui.agent.edits.protected_file_restore import of_protected, without_ordinary
 from cogency_tui.agent.edits.proven_changes import Lifetime
@@ -50,6 +51,9 @@ if TYPE_CHECKING:
 
 _LINGERING = int((COLLECTING + 3.0) * 1e9)
 """Nanoseconds after the last sign of life of a process within which its command may have continued."""
+
+_RECORDED = frozenset(("edit", "write", "replace"))
+"""Tools that have run only if they left edits."""
 
 _MOST_NAMED = 3
 _MOST_EXAMINED = 20
@@ -118,7 +122,7 @@ async def _settle(journal: "Journal", intent: Intent) -> list[str]:
     found = await _found(journal, intent)
     await in_thread((await journal.blobs()).sync)
     # A call of this process reports its result itself.
-    answer = None if intent.is_own else _answer(intent, found)
+    answer = None if intent.is_own else await _answer(journal, intent, found)
     directory = (await journal.store()).database.path.parent
     notice = _notice(intent, found)
     reported: list[str] = []
@@ -286,13 +290,38 @@ async def _of_command(
     return await in_thread(compare)
 
 
-def _answer(intent: Intent, found: _Found) -> ResultEvent:
+async def _answer(journal: "Journal", intent: Intent, found: _Found) -> ResultEvent:
     """The result of an interrupted call."""
-    lines = ["interrupted: the program ended before the call completed."]
+    if not intent.tool.startswith(HOOK):
+        ended = "interrupted: the program ended before the call completed."
+        return _result(intent, intent.tool, INTERRUPTED, [ended, *_changes_of(found)], "interrupted")
+    hook = intent.tool.removeprefix(HOOK)
+    tool = await (await journal.intents()).tool_of(intent)
+    edits = await (await journal.edits()).of_conversation(intent.origin.conversation)
+    own = [each for each in edits if each.call == intent.call and not each.tool.startswith(HOOK)]
+    if own:
+        made = _listed([f"{each.kind} {shown(each.path)}" for each in own], _MOST_NAMED)
+        ended = f"Then the program ended while the hook {hook} ran."
+        lines = [f"Done: {made}.", ended, *_changes_of(found, "the hook")]
+        return _result(intent, tool, f"done; the hook {hook} was cut off", lines, "done")
+    lines = [
+        f"interrupted: the program ended while the hook {hook} ran for this call.",
+        f"{tool} itself did not run."
+        if tool in _RECORDED
+        else f"Whether {tool} itself had run is not recorded: check before you repeat it.",
+        *_changes_of(found, "the hook"),
+    ]
+    return _result(intent, tool, INTERRUPTED, lines, "interrupted")
+
+
+def _changes_of(found: _Found, what: str = "it") -> list[str]:
+    """What is known of the changes of an interrupted call or hook, for the model."""
+    whose = "Its changes" if what == "it" else f"The changes of {what}"
+    lines: list[str] = []
     if found.problem:
-        lines.append(f"Its changes until then are unknown: {found.problem}")
+        lines.append(f"{whose} until then are unknown: {found.problem}")
     elif names := found.names:
-        lines += ["Its changes until then:", *names[:_MOST_LISTED]]
+        lines += [f"{whose} until then:", *names[:_MOST_LISTED]]
         if len(names) > _MOST_LISTED:
             lines.append(f"and {len(names) - _MOST_LISTED:,} more")
         if found.unagreed:
@@ -301,18 +330,24 @@ def _answer(intent: Intent, found: _Found) -> ResultEvent:
                 f"{', '.join(sorted(map(shown, found.unagreed)))}"
             )
     else:
-        lines.append("It had changed no files of the project until then.")
+        lines.append(f"{what.capitalize()} had changed no files of the project until then.")
+    return lines
+
+
+def _result(
+    intent: Intent, tool: str, outcome: str, lines: Sequence[str], state: Literal["done", "interrupted"]
+) -> ResultEvent:
     return {
         "type": "result",
         "timestamp": time.time(),
         "id": intent.call,
-        "tool": intent.tool,
+        "tool": tool,
         "duration": 0.0,
         "payload": {
-            "outcome": INTERRUPTED,
+            "outcome": outcome,
             "content": "\n".join(lines),
-            "error": True,
-            "state": "interrupted",
+            "error": state != "done",
+            "state": state,
             "orphaned": True,
         },
     }

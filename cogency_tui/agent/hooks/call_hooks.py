@@ -15,9 +15,13 @@ from cogency_tui.errors import ToolError
 from cogency_tui.protocol.events import HookRun
 from cogency_tui.store.edit_records import Edit
 from cogency_tui.tools.base import Outcome, ToolContext
+from cogency_tui.workspace.protected_names import shown
 
 if TYPE_CHECKING:
     from cogency_tui.agent.conversation import Conversation
+
+
+_MOST_NAMED = 5
 
 
 class CallHooks:
@@ -28,6 +32,8 @@ class CallHooks:
         self._runner = HookRunner(conversation.engine, conversation.gate.keeps_changes)
         self._contexts: list[tuple[list[HookRun], str]] = []
         """What hooks before calls have for the model, with the runs of each call."""
+        self._named: set[tuple[str, str]] = set()
+        """The hooks and the files that the model was told of without their changes."""
 
     async def before(self, call: InterceptedCall) -> None:
         """Run the hooks before a call.
@@ -79,10 +85,22 @@ class CallHooks:
         return own
 
     def _reports(self, call: InterceptedCall, verdict: Verdict) -> list[str]:
-        """What the model is told of the changes of a hook: those in files that it knows."""
+        """What the model is told of the changes of a hook: those in files that it knows, and the names of
+        others."""
         workspace = self._conversation.engine.workspace
         known = {*call.context.seen.paths, *call.intent.paths}
-        return [text for path, text in verdict.report.items() if workspace.root / path in known]
+        told = [text for path, text in verdict.report.items() if workspace.root / path in known]
+        name = verdict.run["name"]
+        others = [path for path in verdict.report if workspace.root / path not in known]
+        # A log changes with each call.
+        others = [path for path in others if (name, path) not in self._named]
+        self._named |= {(name, path) for path in others}
+        if others:
+            names = ", ".join(map(shown, others[:_MOST_NAMED]))
+            more = f" and {len(others) - _MOST_NAMED} more" if len(others) > _MOST_NAMED else ""
+            files = "a file that you have" if len(others) == 1 else "files that you have"
+            told.append(f"[The hook {name} changed {files} not read: {names}{more}]")
+        return told
 
     async def _due(
         self, events: Sequence[HookEvent], call: InterceptedCall, *, failed: bool = False

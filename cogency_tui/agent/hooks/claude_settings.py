@@ -26,6 +26,13 @@ EVENTS: Mapping[str, HookEvent] = {
     "SessionEnd": "after_session",
 }
 
+_OTHER_EVENTS = frozenset(
+    ("Notification", "PermissionRequest", "PreCompact", "PostCompact", "Setup", "StopFailure")
+    + ("SubagentStart", "SubagentStop", "TaskCompleted", "TaskCreated", "TeammateIdle", "ConfigChange")
+    + ("CwdChanged", "FileChanged", "InstructionsLoaded", "WorktreeCreate", "WorktreeRemove")
+    + ("Elicitation", "ElicitationResult", "PermissionDenied")
+)
+
 _PROJECT = re.compile(r"\$\{CLAUDE_PROJECT_DIR\}|\$CLAUDE_PROJECT_DIR\b")
 _TIMEOUT = 600.0
 _LONGEST_TIMEOUT = 3600.0
@@ -36,8 +43,8 @@ _MOST = 200
 
 _UNSUPPORTED_KEYS = ("if", "async", "asyncRewake", "once", "shell")
 _PREFIXES = frozenset(
-    ("bash", "bun", "deno", "env", "exec", "node", "npx", "perl", "python", "python3", "ruby", "run", "sh")
-    + ("sudo", "uv", "uvx", "zsh")
+    ("bash", "bun", "deno", "env", "exec", "jq", "node", "npx", "perl", "python", "python3", "ruby", "run")
+    + ("sh", "sudo", "uv", "uvx", "xargs", "zsh")
 )
 """Words of a command that do not name what it does."""
 
@@ -75,13 +82,14 @@ def read_claude_hooks(data: bytes, owner: Owner, place: str) -> list[Hook]:
     return _named_apart(found)
 
 
-def command_lines(data: bytes) -> list[str]:
-    """The command lines of all hooks in a file, as far as it can be read: it is not trusted yet."""
+def command_lines(data: bytes, *, running: bool = False) -> list[str]:
+    """The command lines of all hooks in a file, or of those that would run, as far as it can be read: it is
+    not trusted yet."""
     try:
         hooks = read_claude_hooks(data, "project", "")
     except SettingsError:
         return []
-    return [hook.line for hook in hooks if hook.words]
+    return [hook.line for hook in hooks if hook.words and (hook.can_run or not running)]
 
 
 def _parse(data: bytes) -> tuple[str, dict[str, Any]]:
@@ -155,7 +163,7 @@ def _are_words(value: Any) -> bool:
 def _unsupported(event: str, matcher: str, kind: str, entry: Mapping[str, Any]) -> str:
     """Why a hook has no same meaning here; empty if it has."""
     if event not in EVENTS:
-        return f"not supported: {event}"
+        return f"not supported: {event}" if event in _OTHER_EVENTS else f"unknown event: {event}"
     if kind != "command":
         return f'not supported: type "{kind}"'
     if key := next((key for key in _UNSUPPORTED_KEYS if entry.get(key) not in (None, False, "")), ""):
@@ -179,6 +187,8 @@ def _name_of(command: str) -> str:
     """A name for a hook: that of its script or program."""
     words = [word.strip("\"'(){};") for word in command.split()]
     names = [word.rpartition("/")[2] for word in words if word and not word.startswith(("-", "$(", "|", "&"))]
+    # A filter of jq is no program.
+    names = [name for name in names if not name.startswith(".")] or names
     plain = [name for name in names if name and "=" not in name and name.lower() not in _PREFIXES]
     scripts = [name for name in plain if re.fullmatch(r"[\w-]+\.(?:py|sh|js|mjs|cjs|ts|rb|pl)", name)]
     found = next(iter(scripts or plain or names), "")

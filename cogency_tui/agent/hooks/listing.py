@@ -9,7 +9,7 @@ from cogency_tui.agent.hooks.suspension import changed_files
 from cogency_tui.agent.project.cogency_folder import CONFIG
 from cogency_tui.agent.project.planned_commands import planned_commands
 from cogency_tui.agent.project.settings import ProjectSettings
-from cogency_tui.agent.project.trust import Part, TrustState
+from cogency_tui.agent.project.trust import Part, Survey, TrustState
 from cogency_tui.protocol.events import HookRun
 from cogency_tui.workspace.protected_names import short_path
 
@@ -59,7 +59,7 @@ def list_hooks(settings: ProjectSettings, runs: Mapping[str, HookRun]) -> list[L
     for part in survey.parts:
         if part.kind == "settings" and not settings.uses_claude_hooks:
             found.append(ListedHook(part.label, HookStatus.OFF, part.path, problem=_IGNORED))
-        elif listed := _unused_file(part, own, "" if is_known else survey.problem):
+        elif listed := _unused_file(part, own, _why_off(part, survey) if is_known else survey.problem):
             found.append(listed)
     return found
 
@@ -95,6 +95,12 @@ def _unused_file(part: Part, own: Collection[str], problem: str) -> ListedHook |
         return None
     why = problem or _why_untrusted(part)
     return ListedHook(name, HookStatus.UNTRUSTED, path, problem=why, hooks=hooks)
+
+
+def _why_off(part: Part, survey: Survey) -> str:
+    """Why a part is off that the user does not want to be asked about; empty for another one."""
+    is_part = survey.state is not TrustState.REFUSED
+    return "you left it off as it is now" if part.state is TrustState.REFUSED and is_part else ""
 
 
 def _why_untrusted(part: Part) -> str:

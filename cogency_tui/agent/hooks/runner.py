@@ -6,6 +6,7 @@ which blocks nothing.
 
 import json
 import os
+import re
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,7 +22,7 @@ from cogency_tui.config.hooks import INSIDE, HookEvent
 from cogency_tui.errors import JournalError, StoreError, ToolError
 from cogency_tui.protocol.events import HookChange, HookRun, HookState
 from cogency_tui.protocol.transcript import fenced
-from cogency_tui.redaction import Redactor
+from cogency_tui.redaction import Redactor, has_secret
 from cogency_tui.safe_text import reveal, without_escapes
 from cogency_tui.store.edit_records import Edit
 from cogency_tui.tools.journal_protocol import Consent
@@ -41,6 +42,9 @@ _BLOCKED = 2
 _LONGEST_OUTPUT = 2_000
 LONGEST_REASON = 10_000
 """Characters of a text for the model."""
+
+_CREDENTIALS = re.compile(r"://[^\s/?#@:]*:[^\s/?#@]+@")
+"""An address with a password, even one that is in every example."""
 
 _LONGEST_DIFF = 3_000
 _LONGEST_LINE = 300
@@ -130,7 +134,7 @@ class HookRunner:
     ) -> AsyncGenerator[ProcessEnd]:
         """Run the process, or one for each file, all within the time limit."""
         engine, root = self._engine, self._engine.workspace.root
-        environ = scrubbed(os.environ, engine.secrets)
+        environ = _without_credentials(scrubbed(os.environ, engine.secrets))
         # As a command, it can inspect its parents.
         await in_thread(conceal, os.environ.keys() - environ.keys())
         environ |= await in_thread(_import_setting, hook, root)
@@ -233,6 +237,15 @@ class HookRunner:
             return [], {}
         blobs = await self._engine.journal.blobs()
         return await in_thread(_compared, hook, edits, blobs)
+
+
+def _without_credentials(environ: Mapping[str, str]) -> dict[str, str]:
+    """An environment without addresses that hold a password: of services, which a hook has not been given."""
+    return {
+        name: value
+        for name, value in environ.items()
+        if not (_CREDENTIALS.search(value) or ("://" in value and has_secret(value)))
+    }
 
 
 def _import_setting(hook: Hook, project: Path) -> Mapping[str, str]:

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 
 from cogency_tui.agent.hooks.hook import Hook
 from cogency_tui.agent.project.cogency_folder import FOLDER
-from cogency_tui.agent.project.mcp_server_sources import ABOVE
 from cogency_tui.agent.project.settings import ProjectSettings
+from cogency_tui.agent.project.started_programs import ABOVE
 from cogency_tui.agent.project.trust import Part, TrustState
 
 GUARDS = frozenset({"before_call", "before_edit"})
@@ -27,6 +27,8 @@ def suspended_hooks(hooks: Sequence[Hook], settings: ProjectSettings) -> Mapping
     survey = settings.survey()
     if survey.state is TrustState.REFUSED or (survey.state is TrustState.UNKNOWN and not survey.problem):
         return {}
+    left_off = [part for part in survey.parts if part.state is TrustState.REFUSED]
+    lost = [hook for hook in lost if not any(_has(part, hook) for part in left_off)]
     inactive = [part for part in survey.parts if part.state is not TrustState.TRUSTED or part.problem]
     found: dict[Hook, str] = {}
     for hook in lost:

@@ -43,7 +43,7 @@ _OWN_MODEL = "default"
 
 class CustomCommand(msgspec.Struct, frozen=True):
     """A message with a name. `takes` describes its argument, `place` is the file; `group` is one of the
-    groups of commands that the user is shown. `gap` is between the text and an argument at its end.
+    groups of commands that the user is shown. `lead` is what precedes an argument, if it is not the text.
 
     Invariant: no front end takes its message for a command of the user's, also when the user is given it
     back to edit and sends it again.
@@ -55,14 +55,15 @@ class CustomCommand(msgspec.Struct, frozen=True):
     takes: str = ""
     place: str = ""
     group: str = "Custom"
-    gap: str = "\n\n"
+    lead: str = ""
 
     def message(self, argument: str) -> str:
         """The message to send: with the argument in place of `$ARGUMENTS`, or at the end."""
         if ARGUMENTS in self.text:
             text = self.text.replace(ARGUMENTS, argument)
         else:
-            text = f"{self.text}{self.gap}{argument}" if argument else self.text
+            lead = self.lead or f"{self.text}\n\n"
+            text = f"{lead}{argument}" if argument else self.text
         is_like_command = text.lstrip().startswith(_COMMAND_MARKS)
         return f"Prompt of the command {self.name}:\n\n{text}" if is_like_command else text
 

@@ -1,21 +1,26 @@
 """What the command of a hook runs of a project, as far as that is written out: scripts and programs by their
-paths, from the directories that the command enters, and what shell scripts among them run by a path.
+paths, from the directories that the command enters, and what shell scripts among them run, to the end.
 
-Best effort, without running anything: `is_whole` is False where something else decides what runs (a variable,
-a pattern, a list of names, input of a shell, search paths, a program that runs what the project defines).
+Best effort, without running anything: `is_whole` is False where anything else decides what runs. A program
+counts as unknown unless it is known to run nothing of the project (`inert_programs`); every word of its
+command that names a file of the project is among the paths.
 """
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from cogency_tui.agent.project.mcp_server_sources import PROJECT
+from cogency_tui.agent.project.comparison import INDEXES
+from cogency_tui.agent.project.inert_programs import is_inert
+from cogency_tui.agent.project.started_programs import PROJECT
+from cogency_tui.errors import WorkspaceError
 from cogency_tui.tools.shell.command_line import parse
 from cogency_tui.tools.shell.interpreter_code import is_code_option, script
-from cogency_tui.tools.shell.programs import is_interpreter, programs_with
+from cogency_tui.tools.shell.programs import is_interpreter, is_known
 from cogency_tui.tools.shell.simple_command import Simple, Word
+from cogency_tui.workspace.nofollow_access import Directory
 
 _ROOT = "/@project@"
 """The project's directory in a command, whatever characters are in its path."""
@@ -27,23 +32,47 @@ _OWN_DIRECTORY = re.compile(
 )
 """What stands for the directory of a script in it."""
 
+_ASKED = re.compile(r"(?m)(^\s*|[;&|({!]\s*|\bif\s+)command -[vV] [\w.-]+")
+_COUNTED = re.compile(r"(?<!\$)\(\(\s*\w+\s*(?:[-+*%=]+\s*\w*\s*)+\)\)")
+_FUNCTION = re.compile(r"(?m)(?:^|[;&|{(])\s*(?:function\s+([\w-]+)|([\w-]+)\s*\(\s*\))")
+
 _OPEN = re.compile(r"[*?\[{]")
+_PLACEHOLDER = re.compile(r"\{files?\}")
+_PIECES = re.compile(r"""[\s"'=:,;@()|&<>`]+""")
 _PYTHON = re.compile(r"(?:python|pypy)[\d.]*")
-_SHELL_LINE = re.compile(rb"#!.*\b(?:ba|da|k|z)?sh\b")
-_SHELLS = programs_with("shell")
-_RUNNERS = frozenset(
-    ("bun", "bundle", "bunx", "cargo", "composer", "deno", "dotnet", "gmake", "go", "gradle", "gradlew")
-    + ("hatch", "just", "lerna", "make", "mix", "mvn", "mvnw", "nox", "npm", "npx", "nx", "pdm", "pipenv")
-    + ("pnpm", "poetry", "pre-commit", "pytest", "rake", "rye", "task", "tox", "turbo", "uv", "uvx", "yarn")
+_SCRIPTED = re.compile(r"(?:python|pypy)[\d.]*|lua|node|nodejs|perl|php|ruby")
+"""Interpreters whose programs are known by their endings: these are compared with the files beside them."""
+
+_SHELLS = frozenset(("ash", "bash", "dash", "ksh", "sh", "zsh"))
+_PLAIN_SHELL_OPTION = re.compile(r"-[a-z]+|\+[a-z]+|--(?:login|noprofile|norc|posix|version)|pipefail|-")
+_PLAIN_PYTHON_OPTION = re.compile(r"-(?:[bBEIOPqsSu]+|V)|--version")
+_SHELL_LINE = re.compile(r"#!\s*(?:/\S*/)?(?:env\s+)?(?:-S\s+)?(\S+)")
+_HARMLESS_MODULES = ("json.tool",)
+_SYSTEM = frozenset(
+    map(Path, ("/bin", "/usr/bin", "/usr/local/bin", "/opt/homebrew/bin", "/sbin", "/usr/sbin"))
 )
-"""Programs that run what the project defines."""
+
+_FLAGS_OF_UV = frozenset(
+    ("--frozen", "--isolated", "--locked", "--no-progress", "--no-project", "--no-sync", "--offline")
+    + ("--quiet", "--script", "-q", "-s")
+)
+"""Options of `uv run` that take no value."""
 
 _SEARCHED = re.compile(
-    r"(?:PATH|CDPATH|BASH_ENV|ENV|PYTHON\w+|NODE_\w+|LD_\w+|DYLD_\w+|PERL5\w+|RUBY\w+)\+?="
+    r"(?:PATH|CDPATH|BASH_ENV|BASHOPTS|SHELLOPTS|ENV|HOME|PS4|PROMPT_COMMAND|EDITOR|VISUAL|PAGER|LESSOPEN"
+    r"|VIRTUAL_ENV|\w*JAVA\w*_OPTIONS|(?:DYLD|GEM|GIT|LD|LUA|NODE|PERL5|PYTHON|RIPGREP|RUBY|XDG)\w*)\+?="
 )
 """Variables that decide what a program loads."""
 
-_LARGEST_SCRIPT = 1 << 16
+_LARGEST_SCRIPT = 1 << 15
+"""Bytes of a script that is read; what a longer one runs is not determined."""
+
+_WRITING = frozenset(("cp", "curl", "dd", "install", "ln", "mv", "sed", "sort", "tee"))
+"""Inert programs that write files that they are given the names of."""
+
+_MOST_SCRIPTS = 40
+_MOST_BASES = 8
+_MOST_WORDS = 200
 
 
 @dataclass(slots=True)
@@ -54,17 +83,22 @@ class Runs:
     is_whole: bool = True
 
 
-def runs_of(line: str, project: Path) -> Runs:
-    """What a command line runs, and the shell scripts that it names, in `project` (resolved). Blocks."""
-    found = _read(line, project, project)
-    for path in tuple(found.paths):
-        if (text := _shell_text(path)) is not None:
-            inner = _read(
-                _OWN_DIRECTORY.sub(lambda _found, own=str(path.parent): own, text), project, project
-            )
-            found.paths += inner.paths
-            found.is_whole = found.is_whole and inner.is_whole
-    return Runs(list(dict.fromkeys(found.paths)), found.is_whole)
+def _unchecked() -> None:
+    """Set no limit."""
+
+
+def runs_of(line: str, project: Path, check: Callable[[], None] = _unchecked) -> Runs:
+    """What a command line runs, and the shell scripts that it names, in `project` (resolved); `check` is
+    called in between, and may raise. Blocks."""
+    reading = _Reading(project, check)
+    reading.read(line, [project])
+    for _ in range(_MOST_SCRIPTS):
+        if not reading.waiting:
+            break
+        path, bases = reading.waiting.pop()
+        reading.follow(path, bases)
+    is_whole = reading.is_whole and not reading.waiting and reading.calls <= reading.functions
+    return Runs(list(reading.paths), is_whole and not reading.runs_what_it_writes())
 
 
 def imports_from_project(line: str, project: Path, *, may_name_modules: bool) -> bool:
@@ -113,60 +147,209 @@ def _names_own_module(simple: Simple, option: Word, project: Path) -> bool:
     return bool(name) and ((project / name).is_dir() or (project / f"{name}.py").is_file())
 
 
-def _module_option(simple: Simple) -> Word | None:
-    """The option by which Python is given a module."""
-    word = script(simple) if _PYTHON.fullmatch(simple.program) else None
-    return word if word is not None and word.text.startswith("-m") else None
+class _Reading:
+    """What is read of a command and of the scripts that it runs, in their order."""
+
+    def __init__(self, project: Path, check: Callable[[], None]) -> None:
+        self.paths: dict[Path, None] = {}
+        self.is_whole = True
+        self.waiting: list[tuple[Path, list[Path]]] = []
+        """Shell scripts, each with the directories that it may be started in."""
+        self.functions: set[str] = set()
+        self.calls: set[str] = set()
+        """Unknown programs that may be functions."""
+        self._project = project
+        self._check = check
+        self._bases: list[Path] = []
+        self._added: set[tuple[Path, str]] = set()
+        self._written: set[Path] = set()
+
+    def follow(self, path: Path, bases: list[Path]) -> None:
+        """Read a script."""
+        text = self._text(path)
+        if text is None:
+            self.is_whole = False
+        else:
+            self.read(_OWN_DIRECTORY.sub(lambda _found: str(path.parent), text), bases)
+
+    def read(self, text: str, bases: list[Path]) -> None:
+        """Read the commands of a text, which start in one of these directories."""
+        self._check()
+        # The list grows with each directory that the text enters.
+        self._bases = list(bases)
+        self.functions.update(each[1] or each[2] for each in _FUNCTION.finditer(text))
+        for simple in _commands(_COUNTED.sub(" true ", _ASKED.sub(r"\1true", text))):
+            self._check()
+            has_names = simple.program in ("export", "declare", "typeset", "readonly")
+            named = [*simple.assignments, *(simple.arguments if has_names else ())]
+            if any(_SEARCHED.match(word.text or word.lead) for word in named):
+                self.is_whole = False
+            self._note_written(simple)
+            if not simple.words:
+                continue
+            if simple.program in ("cd", "pushd"):
+                self._enter(simple)
+            else:
+                self._read_command(simple)
+
+    def _note_written(self, simple: Simple) -> None:
+        words = [each.target for each in simple.redirections if each.writes]
+        words += [
+            word
+            for each in (simple.arguments if simple.program in _WRITING else ())
+            for word in (each, each.after(each.text.partition("=")[0] + "="))
+        ]
+        for word in words[:_MOST_WORDS]:
+            paths = (_path(word, base, self._project) for base in self._bases)
+            self._written.update(path for path in paths if path is not None and path != self._project)
+
+    def runs_what_it_writes(self) -> bool:
+        """Return whether a file that is run is written before, or one beside which files are."""
+        return any(path in self._written or path.parent in self._written for path, _kind in self._added)
+
+    def _enter(self, simple: Simple) -> None:
+        target = next(iter(simple.operands()), None)
+        place = None if target is None else _path(target, self._bases[-1], self._project)
+        if place is None:
+            self.is_whole = self.is_whole and (target is None or target.text == "-")
+        elif place in self._bases:
+            self._bases.remove(place)
+            self._bases.append(place)
+        elif place.is_dir():
+            self._bases.append(place)
+            if len(self._bases) > _MOST_BASES:
+                self.is_whole = False
+                del self._bases[1]
+
+    def _read_command(self, simple: Simple) -> None:
+        first, program = simple.words[0], simple.program
+        # The brackets of conditions are no patterns.
+        if first.text not in ("[", "[[") and ("/" in first.text or not first.known or first.pattern):
+            if not self._run(first, "program") or not program:
+                return
+            if first.text.startswith(_ROOT) or Path(first.text).parent not in _SYSTEM:
+                return
+        if program in (".", "source"):
+            for word in simple.operands()[:1]:
+                self._run(word, "shell")
+        elif program == "eval":
+            self.is_whole = self.is_whole and all(each.known for each in simple.arguments)
+        elif program in _SHELLS:
+            self._run_scripts(simple, "shell", _PLAIN_SHELL_OPTION)
+        elif _SCRIPTED.fullmatch(program):
+            is_python = _PYTHON.fullmatch(program) is not None
+            self._run_scripts(simple, "source", _PLAIN_PYTHON_OPTION if is_python else None)
+        elif program == "uv" and (own := _script_of_uv(simple)) is not None:
+            self._run(own, "source")
+        elif not is_inert(simple):
+            self._note_unknown(simple)
+
+    def _note_unknown(self, simple: Simple) -> None:
+        """Note a command that may run anything; what it names is compared."""
+        program = simple.program
+        if is_known(program) or is_interpreter(program) or not re.fullmatch(r"[\w-]+", program):
+            self.is_whole = False
+        else:
+            self.calls.add(program)
+        for word in simple.words[1:_MOST_WORDS]:
+            self._check()
+            texts = dict.fromkeys((word.text, word.text[2:], *_PIECES.split(word.text)))
+            for text in (each for each in texts if each and each not in (".", "/")):
+                endings = INDEXES if "/" in text else ("",)
+                for base in self._bases:
+                    found = (_resolved(f"{text}{ending}", base, self._project) for ending in endings)
+                    inside = (path for path in found if path and _is_file_in(path, self._project))
+                    self.paths |= dict.fromkeys(inside)
+
+    def _run_scripts(self, simple: Simple, kind: str, plain: re.Pattern[str] | None) -> None:
+        """Note the scripts of a shell or an interpreter, whose options must be `plain`."""
+        for word in _options(simple):
+            if plain is None or not plain.fullmatch(word.text):
+                self.is_whole = False
+                self._note_unknown(simple)
+                return
+        for word in _scripts(simple, is_shell=kind == "shell"):
+            if word is None:
+                self._note_unknown(simple)
+                self.is_whole = False
+            else:
+                self._run(word, kind)
+
+    def _run(self, word: Word, kind: str) -> bool:
+        """Note the file that a word names; return whether it is not in the project."""
+        paths = [_path(word, base, self._project) for base in reversed(self._bases)]
+        if None in paths:
+            self.is_whole = False
+            return False
+        is_outside, is_there = True, False
+        for path in filter(None, paths):
+            if path.is_relative_to(self._project):
+                is_outside = False
+                if _is_file_in(path, self._project):
+                    self._add(path, kind)
+                    is_there = True
+        if not (is_outside or is_there):
+            # The command may make it.
+            self.is_whole = False
+        if is_outside and (kind != "program" or Path(word.text).parent not in _SYSTEM):
+            # What it runs there may run something of the project.
+            self.is_whole = False
+        return is_outside
+
+    def _add(self, path: Path, kind: str) -> None:
+        if (path, kind) in self._added:
+            return
+        self._added.add((path, kind))
+        self.paths[path] = None
+        if kind == "program":
+            kind = self._kind_of(path)
+        if kind == "shell":
+            self.waiting.append((path, self._bases))
+
+    def _kind_of(self, path: Path) -> str:
+        """The kind of a program that the system starts by its first line."""
+        text = self._text(path)
+        if text is None:
+            self.is_whole = False
+            return ""
+        line = _SHELL_LINE.match(text)
+        name = line[1].rpartition("/")[2] if line else "sh"
+        if name in _SHELLS:
+            return "" if "\0" in text else "shell"
+        if not _SCRIPTED.fullmatch(name):
+            self.is_whole = False
+        return "source"
+
+    def _text(self, path: Path) -> str | None:
+        """The text of a script; None if it cannot be read, or is too long."""
+        *folders, name = path.relative_to(self._project).parts
+        try:
+            with Directory.open(self._project, folders) as directory:
+                return directory.read(name, _LARGEST_SCRIPT).decode(errors="replace")
+        except (OSError, WorkspaceError):
+            return None
 
 
-def _read(line: str, project: Path, start: Path) -> Runs:
-    found = Runs()
-    bases = [start]
-    for simple in _commands(line):
-        named = [*simple.assignments, *(simple.arguments if simple.program in ("export", "declare") else ())]
-        if any(_SEARCHED.match(word.text or word.lead) for word in named):
-            found.is_whole = False
-        if not simple.words:
-            continue
-        if simple.program in ("cd", "pushd"):
-            target = next(iter(simple.operands()), None)
-            place = None if target is None else _path(target, bases[-1], project)
-            if place is not None:
-                bases.append(place)
-            elif target is not None and target.text != "-":
-                found.is_whole = False
-            continue
-        if simple.program in _RUNNERS:
-            found.is_whole = False
-        if (option := _module_option(simple)) and _names_own_module(simple, option, project):
-            # It imports from the whole project.
-            found.is_whole = False
-        for word in _run_words(simple):
-            paths = [] if word is None else [_path(word, base, project) for base in reversed(bases)]
-            if None in paths or not paths:
-                found.is_whole = False
-            found.paths += [path for path in paths if path is not None and _is_file_in(path, project)]
-    return found
+def _script_of_uv(simple: Simple) -> Word | None:
+    """The Python script that `uv run` starts; None if it runs something else, or that is not clear. The files
+    that decide about its environment are compared, too."""
+    words = [word for word in simple.arguments if word.text not in _FLAGS_OF_UV]
+    if len(words) < 2 or words[0].text != "run":
+        return None
+    return words[1] if (words[1].text or words[1].resolved or "").endswith(".py") else None
 
 
-def _run_words(simple: Simple) -> Iterator[Word | None]:
-    """The words that name what a command runs; None for one that is not written out."""
-    first = simple.words[0]
-    # The brackets of conditions are no patterns.
-    if first.text not in ("[", "[[") and ("/" in first.text or not first.known or first.pattern):
-        yield first
-    program = simple.program
-    if program == "eval":
-        if not all(each.known for each in simple.arguments):
-            yield None
-    elif program in (".", "source"):
-        yield from simple.operands()[:1]
-    elif program in _SHELLS or is_interpreter(program):
-        yield from _scripts(simple)
+def _options(simple: Simple) -> list[Word]:
+    """The arguments of an interpreter before its script or code."""
+    words = list(simple.arguments)
+    target = script(simple)
+    if target is not None:
+        return words[: words.index(target)]
+    return [word for word in words if word.text.startswith(("-", "+"))]
 
 
-def _scripts(simple: Simple) -> Iterator[Word | None]:
-    """The scripts of a shell or an interpreter."""
+def _scripts(simple: Simple, *, is_shell: bool) -> Iterator[Word | None]:
+    """The scripts of a shell or an interpreter; None for what is not known, as is code in its arguments."""
     word = script(simple)
     if word is None:
         operand = next(iter(simple.operands()), None)
@@ -175,22 +358,33 @@ def _scripts(simple: Simple) -> Iterator[Word | None]:
             yield operand
         elif inputs:
             yield from inputs
-        elif not any(
+        elif not is_shell or not any(
             each.operator in ("<<", "<<-", "<<<") and each.target.known for each in simple.redirections
         ):
             yield None
     elif not word.text.startswith("-"):
         yield word
-    elif is_code_option(word.text) or word.text.startswith("-c"):
-        behind = simple.arguments[simple.arguments.index(word) + 1 :]
-        yield from (None for code in behind[:1] if not code.known)
+    elif word.text.startswith("-m") and not is_shell:
+        name = word.text[2:] or next(iter(_behind(simple, word)), Word("")).text
+        if name not in _HARMLESS_MODULES and not is_inert(Simple((Word(name),))):
+            yield None
+    elif is_code_option(word.text) or word.text.startswith(("-c", "-e", "-p", "-r", "--eval", "--print")):
+        yield from (None for code in _behind(simple, word)[:1] if not (is_shell and code.known))
+
+
+def _behind(simple: Simple, word: Word) -> Sequence[Word]:
+    return simple.arguments[simple.arguments.index(word) + 1 :]
 
 
 def _path(word: Word, base: Path, project: Path) -> Path | None:
     """The resolved path of a word; None where only the shell knows it."""
     text = word.text if word.known and not word.pattern else word.resolved
-    if not text or (not word.known and _OPEN.search(text)):
+    if not text or (not word.known and _OPEN.search(text)) or _PLACEHOLDER.search(text):
         return None
+    return _resolved(text, base, project)
+
+
+def _resolved(text: str, base: Path, project: Path) -> Path | None:
     if text.startswith(_ROOT):
         text = f"{project}{text.removeprefix(_ROOT)}"
     try:
@@ -204,15 +398,3 @@ def _is_file_in(path: Path, project: Path) -> bool:
         return path.is_relative_to(project) and path.is_file()
     except OSError:
         return False
-
-
-def _shell_text(path: Path) -> str | None:
-    """The text of a file that is a shell script of ordinary size."""
-    try:
-        with path.open("rb") as file:
-            data = file.read(_LARGEST_SCRIPT)
-    except OSError:
-        return None
-    if path.suffix in (".sh", ".bash", ".zsh") or _SHELL_LINE.match(data):
-        return data.decode(errors="replace")
-    return None

@@ -4,6 +4,7 @@ Invariant: what is parsed here is shown, and used for nothing else. A file that 
 such a file nothing is used after trust either.
 """
 
+import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
@@ -11,6 +12,7 @@ from typing import Any, cast
 from cogency_tui.agent.project.cogency_folder import CONFIG, FOLDER, LARGEST_CONFIG
 from cogency_tui.agent.project.trust import Part
 from cogency_tui.config import toml_reader
+from cogency_tui.config.hooks import EVENTS
 from cogency_tui.safe_text import one_line
 
 
@@ -73,10 +75,12 @@ def _of_config(data: bytes) -> Iterator[PlannedCommand]:
         events = cast("list[object]", on) if isinstance(on, list) else [on]
         when = f"{', '.join(map(str, events))} ({name})"
         problem = "" if hook.get("enabled", True) is True else "enabled = false"
+        if unknown := [str(event) for event in events if event and event not in EVENTS]:
+            problem = f'there is no event "{one_line(unknown[0])[:60]}"'
         yield PlannedCommand(place, one_line(when), _command(hook), problem, one_line(name))
     for name, server in _tables(table, "mcp"):
-        if "command" in server:
-            yield PlannedCommand(place, one_line(f"MCP server {name}"), _command(server))
+        if "command" in server or "url" in server:
+            yield PlannedCommand(place, one_line(f"MCP server {name}"), _server(server))
 
 
 def _tables(table: Mapping[str, Any], kind: str) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -85,6 +89,17 @@ def _tables(table: Mapping[str, Any], kind: str) -> Iterator[tuple[str, dict[str
         for name, each in cast("dict[str, Any]", found).items():
             if isinstance(each, dict):
                 yield name, cast("dict[str, Any]", each)
+
+
+def _server(table: Mapping[str, Any]) -> str:
+    """Its address, or its command with what decides what that runs: the variables and the directory."""
+    if "command" not in table:
+        return one_line(str(table["url"]))
+    given: object = table.get("env")
+    variables = cast("dict[str, object]", given).items() if isinstance(given, dict) else ()
+    env = [one_line(f"{name}={shlex.quote(str(value))}") for name, value in variables]
+    directory = [one_line(f"(in {table['cwd']})")] if table.get("cwd") else []
+    return " ".join([*env, _command(table), *directory])
 
 
 def _command(table: Mapping[str, Any]) -> str:

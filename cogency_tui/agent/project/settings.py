@@ -26,8 +26,8 @@ from cogency_tui.agent.project.custom_files import (
     project_workflow,
     read_custom,
 )
-from cogency_tui.agent.project.mcp_server_sources import ABOVE
 from cogency_tui.agent.project.skill_places import are_there
+from cogency_tui.agent.project.started_programs import ABOVE
 from cogency_tui.agent.project.trust import (
     FILE_NAME,
     SETTINGS_FILES,
@@ -195,7 +195,7 @@ class ProjectSettings:
     ) -> "tuple[Hook, ...]":
         """All hooks, the user's first; append to `problems`."""
         own_problems: list[str] = []
-        configured = _hooks(own.hooks, "user", dict.fromkeys(own.hooks, OWN_CONFIGURATION), own_problems)
+        configured = _hooks(own.hooks, "user", self._places(own), own_problems)
         found = [*configured, *self._own_claude_hooks(claude, own_problems)]
         names = {hook.name for hook in found}
         found += [hook for hook in brought if hook.name not in names]
@@ -207,6 +207,17 @@ class ProjectSettings:
         problems += own_problems
         self.hook_problems = tuple(own_problems)
         return tuple(found)
+
+    def _places(self, own: Settings) -> dict[str, str]:
+        """Where the user's own hooks are configured: the lines of the usual file, if it has them."""
+        if not own.hooks:
+            return {}
+        path, text = self._folder / CONFIG, ""
+        with suppress(ConfigError):
+            text = toml_reader.read_text(path)
+        lines = {name: line_of(text, ("hooks", name)) for name in own.hooks}
+        file = Path(short_path(path))
+        return {name: toml_reader.place(file, at) if at else OWN_CONFIGURATION for name, at in lines.items()}
 
     def _own_claude_hooks(self, data: bytes | str, problems: list[str]) -> "list[Hook]":
         """The user's own hooks of Claude Code in `data`. If that cannot be used, or is why the file cannot be
@@ -273,6 +284,15 @@ class ProjectSettings:
             ConfigError: the decisions cannot be read or written.
         """
         self.trust.revoke(self.project)
+        self.refresh()
+
+    def decline(self, seen: Survey) -> None:
+        """Leave what is inactive off as it was `seen`, and do not ask about it again.
+
+        Raises:
+            ConfigError, UsageError: as `Trust.decline`.
+        """
+        self.trust.decline(self.project, seen)
         self.refresh()
 
     def refuse(self) -> None:

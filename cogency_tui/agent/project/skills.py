@@ -264,6 +264,23 @@ class SkillFinder:
         return self._parsed[key]
 
 
+_UNUSABLE = {
+    SkillState.CHANGED: "changed since it was trusted",
+    SkillState.UNTRUSTED: "is not trusted",
+    SkillState.REFUSED: "is not trusted",
+    SkillState.INVALID: "cannot be used",
+}
+
+
+def describe_unusable(name: str, listed: Sequence[ListedSkill]) -> str:
+    """Why there is no command for a skill of this name, without a full stop; empty if there is no skill."""
+    found = next((each for each in listed if each.name == name and each.state in _UNUSABLE), None)
+    if found is None:
+        return ""
+    reason = f": {found.problem}" if found.problem else ""
+    return f"The skill {name} {_UNUSABLE[found.state]}{reason}"
+
+
 def active_skills(listed: Sequence[ListedSkill]) -> dict[str, Skill]:
     """The skills that count, by name."""
     return {
@@ -276,6 +293,20 @@ def request_for(name: str) -> str:
     return f"Use the skill {name}."
 
 
+def lead_of_request(name: str) -> str:
+    """The beginning of such a message with arguments, which follow it."""
+    return f"Use the skill {name}: "
+
+
+def requested_arguments(name: str, message: str) -> str | None:
+    """The arguments with which a message of the user's asks for a skill; None if it does not."""
+    message = f"{message} "
+    for beginning in (lead_of_request(name), f"{request_for(name)} ", f"{request_for(name)}\n"):
+        if message.startswith(beginning):
+            return message[len(beginning) :].strip()
+    return None
+
+
 def skill_commands(skills: Mapping[str, Skill]) -> dict[str, CustomCommand]:
     """The skills as slash commands: each sends a message that names the skill."""
     return {
@@ -285,7 +316,7 @@ def skill_commands(skills: Mapping[str, Skill]) -> dict[str, CustomCommand]:
             _cut(skill.file.description, _SUMMARY),
             "[TEXT]",
             group="Skills",
-            gap=" ",
+            lead=lead_of_request(name),
         )
         for name, skill in skills.items()
         if skill.file.invocable and _COMMAND.fullmatch(name)

@@ -13,7 +13,8 @@ bytes that were compared. A refusal is for the directory, whatever its contents.
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import Enum
 from pathlib import Path
@@ -21,10 +22,18 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 import msgspec
 
-from cogency_tui.agent.project.cogency_folder import FOLDER, SKILLS, FolderEntry, list_files, read_files
+from cogency_tui.agent.project.cogency_folder import (
+    FOLDER,
+    SKILLS,
+    FolderEntry,
+    entry_of,
+    list_files,
+    read_files,
+)
+from cogency_tui.agent.project.comparison import Comparison
 from cogency_tui.agent.project.file_digests import FileDigests, identity_of, is_settled
-from cogency_tui.agent.project.mcp_server_sources import ABOVE, programs_of, programs_of_hooks
 from cogency_tui.agent.project.skill_places import home, may_be_in
+from cogency_tui.agent.project.started_programs import ABOVE, programs_of, programs_of_hooks
 from cogency_tui.config import toml_reader
 from cogency_tui.config.edit import changing, write_table
 from cogency_tui.config.workflows import problem_of
@@ -47,6 +56,7 @@ _STARTS = " starts "
 """What is between the name of a settings file and that of a program of its hooks."""
 
 _LARGEST_SETTINGS = 256 << 10
+_MOST_NAMED = 3
 
 PartKind: TypeAlias = Literal["folder", "skill", "settings"]
 
@@ -88,6 +98,8 @@ class Part:
     changed: tuple[str, ...] = ()
     problem: str = ""
     contents: Mapping[str, bytes] = field(default_factory=dict[str, bytes], repr=False)
+    digests: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    """Those of its files."""
 
     @property
     def label(self) -> str:
@@ -184,6 +196,9 @@ class Trusted(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     added: str = ""
     skills: dict[str, str] = {}
     settings: dict[str, str] = {}
+    declined: dict[str, str] = {}
+    """Parts that the user has left off since, each with a digest of its files: others of them are asked
+    about."""
 
     def of(self, kind: PartKind, name: str) -> dict[str, str]:
         """The files of a part; `name` is what a survey calls it."""
@@ -262,7 +277,8 @@ class Trust:
         """The current files of `.cogency/` and the settings files that are trusted, by the names that a
         survey gives them.
         """
-        found = [*self._find_folder(project), *_find_settings(project)]
+        comparison = Comparison(project, self._file_digests)
+        found = [*self._find_folder(project, comparison), *_find_settings(project, comparison)]
         known = self._known_safely(project) if found else None
         contents: dict[str, bytes] = {}
         for part in found:
@@ -297,7 +313,7 @@ class Trust:
         if found and not usable:
             raise WorkspaceError(found[0].problem)
         if _digest(found) != seen.digest:
-            raise UsageError(f"{project / FOLDER} changed during the review.", "Review it again.")
+            raise _changed(found, seen)
         files: dict[PartKind, dict[str, str]] = {"folder": {}, "skill": {}, "settings": {}}
         for part in usable:
             files[part.kind] |= part.digests
@@ -312,6 +328,30 @@ class Trust:
         with changing(self.path):
             others = self.decisions().without(project)
             self._write(Decisions([*others.projects, trusted], others.refused))
+
+    def decline(self, project: Path, seen: Survey) -> None:
+        """Leave the inactive parts off as they were `seen`, and do not ask about these contents again; the
+        trusted ones stay trusted. Nothing of a project without any is trusted or asked about again.
+
+        Raises:
+            ConfigError: the decisions cannot be read, are invalid, or cannot be written.
+            UsageError: a file has changed since, and needs another review.
+        """
+        known = self._known(project)
+        if known is None:
+            self.refuse(project)
+            return
+        found = self._find(project)
+        if _digest(found) != seen.digest:
+            raise _changed(found, seen)
+        inactive = {part.path for part in seen.inactive}
+        declined = {part.name: _digest([part]) for part in found if part.path in inactive}
+        kept = msgspec.structs.replace(
+            known, path=str(project), inode=project.stat().st_ino, declined={**known.declined, **declined}
+        )
+        with changing(self.path):
+            others = self.decisions().without(project)
+            self._write(Decisions([*others.projects, kept], others.refused))
 
     def refuse(self, project: Path) -> None:
         """Refuse trust to a project, and never ask about it.
@@ -357,14 +397,15 @@ class Trust:
 
     def _find(self, project: Path) -> "list[_Found]":
         folders = self._skill_folders(project)
+        comparison = Comparison(project, self._file_digests)
         return [
-            *self._find_folder(project),
+            *self._find_folder(project, comparison),
             *(_skill_part(folder) for folder in folders if not folder.link),
-            *_find_settings(project),
+            *_find_settings(project, comparison),
         ]
 
     @staticmethod
-    def _find_folder(project: Path) -> "Iterator[_Found]":
+    def _find_folder(project: Path, comparison: Comparison) -> "Iterator[_Found]":
         """The `.cogency/` folder, if there is one with files."""
         try:
             contents = read_files(project)
@@ -373,13 +414,20 @@ class Trust:
             return
         if not contents:
             return
-        programs = programs_of(project, contents)
+        programs = programs_of(project, contents, comparison)
         entries = [FolderEntry(name, len(data)) for name, data in contents.items()]
         entries += [FolderEntry(name, file.size, file.kind) for name, file in programs.files.items()]
         digests = {name: _hash(data) for name, data in contents.items()}
         digests |= {name: program.digest for name, program in programs.files.items()}
         yield _Found(
-            FOLDER, FOLDER, "folder", tuple(entries), digests, contents=contents, unknown=programs.unknown
+            FOLDER,
+            FOLDER,
+            "folder",
+            tuple(entries),
+            digests,
+            contents,
+            programs.problem,
+            programs.unknown,
         )
 
     def _current(self) -> Decisions:
@@ -476,7 +524,7 @@ def _state_of_skill(folder: "SkillFolder", known: Trusted | None, *, is_refused:
     return _compared(_skill_part(folder), known, is_refused=is_refused).state
 
 
-def _find_settings(project: Path) -> Iterator[_Found]:
+def _find_settings(project: Path, comparison: Comparison) -> Iterator[_Found]:
     """The settings files with hooks. In a home directory they are the user's own."""
     if project == home():
         return
@@ -489,26 +537,40 @@ def _find_settings(project: Path) -> Iterator[_Found]:
         except FileNotFoundError:
             continue
         except WorkspaceError as exc:
-            yield _Found(name, path, "settings", (FolderEntry(name, kind="unusable"),), problem=exc.advice)
+            yield _Found(name, path, "settings", (_unusable(project, name),), problem=exc.advice)
             continue
         except OSError:
             # A link, or a directory that cannot be entered: there are no settings that could count.
             continue
         if _HOOKS in data:
-            yield _settings_part(project, name, data)
+            yield _settings_part(name, data, comparison)
 
 
-def _settings_part(project: Path, name: str, data: bytes) -> "_Found":
+def _unusable(project: Path, name: str) -> FolderEntry:
+    """The entry of a settings file that cannot be read."""
+    folder, file = name.removeprefix(ABOVE).split("/")
+    with suppress(OSError), Directory.open(project, (folder,)) as directory:
+        entry = entry_of(name, directory.status(file))
+        return replace(entry, kind=entry.kind or "unusable")
+    return FolderEntry(name, kind="unusable")
+
+
+def _settings_part(name: str, data: bytes, comparison: Comparison) -> "_Found":
     # Loaded where there are such settings.
     from cogency_tui.agent.hooks.claude_settings import command_lines
 
-    programs = programs_of_hooks(project, command_lines(data))
+    lines = command_lines(data)
+    idle = {*lines} - {*command_lines(data, running=True)}
+    programs = programs_of_hooks(comparison.project, lines, comparison, idle)
     entries = [FolderEntry(name, len(data))]
     entries += [FolderEntry(file, program.size, program.kind) for file, program in programs.files.items()]
     digests = {name: _hash(data)}
     digests |= {f"{name}{_STARTS}{file}": program.digest for file, program in programs.files.items()}
     path = name.removeprefix(ABOVE)
-    return _Found(name, path, "settings", tuple(entries), digests, {name: data}, unknown=programs.unknown)
+    contents = {name: data}
+    return _Found(
+        name, path, "settings", tuple(entries), digests, contents, programs.problem, programs.unknown
+    )
 
 
 def _compared(part: _Found, known: Trusted | None, *, is_refused: bool) -> Part:
@@ -524,9 +586,29 @@ def _compared(part: _Found, known: Trusted | None, *, is_refused: bool) -> Part:
         )
         if not changed:
             state = TrustState.TRUSTED
+        elif part.name in known.declined and known.declined[part.name] == _digest([part]):
+            state = TrustState.REFUSED
         elif trusted:
             state = TrustState.CHANGED
-    return Part(part.path, part.kind, state, part.entries, changed, part.problem, part.contents)
+    return Part(part.path, part.kind, state, part.entries, changed, part.problem, part.contents, part.digests)
+
+
+def _file_of(name: str) -> str:
+    """The path from the project of a file that a survey calls this."""
+    return name.removeprefix(ABOVE) if name.startswith(ABOVE) else f"{FOLDER}/{name}"
+
+
+def _changed(found: Sequence[_Found], seen: Survey) -> UsageError:
+    """The error that files have changed since they were `seen`."""
+    before = {name: digest for part in seen.parts for name, digest in part.digests.items()}
+    now = {name: digest for part in found for name, digest in part.digests.items()}
+    differ = [name for name in dict.fromkeys((*before, *now)) if before.get(name) != now.get(name)]
+    files = list(dict.fromkeys(_file_of(name.rpartition(_STARTS)[2]) for name in differ))
+    # A directory of sources is one entry, named by a pattern.
+    files = [file for file in files if not file.endswith("*")] or files
+    names = ", ".join(map(one_line, files[:_MOST_NAMED])) or FOLDER
+    more = f" and {len(files) - _MOST_NAMED} more" if len(files) > _MOST_NAMED else ""
+    return UsageError(f"{names}{more} changed during the review.", "Review it again.")
 
 
 def _overall(

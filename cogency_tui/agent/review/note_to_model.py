@@ -7,7 +7,7 @@ a file can pass for words of the engine or of the user.
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 
-from cogency_tui.agent.edits.file_history import BY_USER, REDO, RESTORE
+from cogency_tui.agent.edits.file_history import BY_USER, HOOK, REDO, RESTORE
 from cogency_tui.agent.review.hunk_composition import content
 from cogency_tui.agent.review.model import LARGEST
 from cogency_tui.agent.review.snapshot import ReviewSnapshot, ReviewSource
@@ -100,7 +100,8 @@ def _entries(
         room -= len(what)
         if room < 0:
             what = "    (read the file to see its content)"
-        yield f"- {shown(edit.path)}: {_of(edit, edits)}{_verb(edit, snapshot.kinds.get(edit.id))}.\n{what}"
+        verb, rest = _verb(edit, snapshot.kinds.get(edit.id)), _standing(edit, edits)
+        yield f"- {shown(edit.path)}: {_of(edit, edits)}{verb}{rest}.\n{what}"
     effective = {action.id for action in snapshot.effective}
     for action in _comments(snapshot, actions):
         yield _comment(action, edits, blobs)
@@ -124,11 +125,35 @@ def _lasting(own: Sequence[Edit]) -> list[Edit]:
 
 
 def _of(edit: Edit, edits: dict[int, Edit]) -> str:
+    whose = _whose([edits[undone.edit] for undone in edit.undoes if undone.edit in edits])
+    return f"{whose or 'it'} "
+
+
+def _whose(targets: Sequence[Edit]) -> str:
+    """Name changes of the model and of hooks; empty if these are none."""
+    own = [target for target in targets if target.tool not in BY_USER]
+    by_hooks = [target for target in own if target.tool.startswith(HOOK)]
+    turns = sorted({target.origin.turn for target in own if target not in by_hooks})
+    named = [f"your change of turn {', '.join(map(str, turns))}"] if turns else []
+    for tool in dict.fromkeys(target.tool for target in by_hooks):
+        at = sorted({target.origin.turn for target in by_hooks if target.tool == tool})
+        named.append(f"the change of the hook {tool.removeprefix(HOOK)} in turn {', '.join(map(str, at))}")
+    return " and ".join(named)
+
+
+def _standing(edit: Edit, edits: dict[int, Edit]) -> str:
+    """The remark that the model's own edit stands where only that of a hook after it was reverted."""
     targets = [edits[undone.edit] for undone in edit.undoes if undone.edit in edits]
-    turns = sorted({target.origin.turn for target in targets if target.tool not in BY_USER})
-    if not turns:
-        return "it "
-    return f"your change of turn {', '.join(map(str, turns))} "
+    own = [target for target in targets if target.tool not in BY_USER]
+    if not own or not all(target.tool.startswith(HOOK) for target in own):
+        return ""
+    undone = {each.edit for other in edits.values() for each in other.undoes}
+    calls = {(target.call, target.path) for target in own}
+    stand = any(
+        (other.call, other.path) in calls and not other.tool.startswith(HOOK) and other.id not in undone
+        for other in edits.values()
+    )
+    return "; your own edit stands" if stand else ""
 
 
 def _verb(edit: Edit, kind: ActionKind | None) -> str:
@@ -171,8 +196,8 @@ def _plain(version: Version, blobs: Blobs) -> str:
 
 
 def _comment(action: Action, edits: dict[int, Edit], blobs: Blobs) -> str:
-    turns = sorted({edits[part.edit].origin.turn for part in action.parts if part.edit in edits})
-    of = f" (your change of turn {', '.join(map(str, turns))})" if turns else ""
+    whose = _whose([edits[part.edit] for part in action.parts if part.edit in edits])
+    of = f" ({whose})" if whose else ""
     pieces = [f"- {_where(action)}{of}: the user says:\n{_quoted(action.text)}"]
     about = _about(action.parts, edits, blobs)
     if about:

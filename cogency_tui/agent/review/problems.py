@@ -7,6 +7,7 @@ from dataclasses import replace
 from cogency_tui.agent.review.file_diff import FileDiff
 from cogency_tui.agent.review.model import Hunk
 from cogency_tui.protocol.events import Diagnostic
+from cogency_tui.safe_text import one_line
 
 
 def with_problems(diff: FileDiff, reported: Mapping[str, Sequence[Diagnostic]]) -> FileDiff:
@@ -16,10 +17,11 @@ def with_problems(diff: FileDiff, reported: Mapping[str, Sequence[Diagnostic]]) 
     file to the call's first hunk.
     """
     found: defaultdict[str, list[Diagnostic]] = defaultdict(list)
+    names = [one_line(path) for path in (diff.file.path, diff.file.old_path) if path]
     for call in dict.fromkeys(edit.call for edit in diff.file.edits):
         own = [hunk for hunk in diff.hunks if any(edit.call == call for edit in hunk.edits)]
         for one in reported.get(call, ()) if own else ():
-            is_here = one["path"] in (diff.file.path, diff.file.old_path)
+            is_here = one["path"] in names
             hunk = min(own, key=lambda each: _distance(each, one["line"])) if is_here else own[0]
             found[hunk.id].append(one)
     if not found:

@@ -6,7 +6,8 @@ server takes characters. Messages of the server that the types refuse are droppe
 
 import asyncio
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, TypeVar, cast
@@ -86,6 +87,16 @@ class TextEdit:
 
     span: Span
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class EditedFile:
+    """A file that edits have changed from `old` (None: there was none) to `new`."""
+
+    path: Path
+    language: str
+    old: str | None
+    new: str
 
 
 @dataclass(slots=True)
@@ -170,33 +181,43 @@ class Client:
             await self._notify(types.WORKSPACE_DID_CHANGE_CONFIGURATION, {"settings": self._settings})
 
     async def analyze(
-        self, path: Path, language: str, old: str | None, new: str, seconds: float
+        self, files: Sequence[EditedFile], seconds: float
     ) -> dict[Path, tuple[Sequence[Problem], Sequence[Problem]]]:
-        """The problems before and after an edit that has changed a file from `old` (None: there was none) to
-        `new`: of this file, and of others where they differ.
+        """The problems before and after the edits of files, `MOST_OPEN` at most, which count as one: of these
+        files, and of others where they differ. No state between the edits counts.
 
         Raises:
             ConnectionLost, RequestFailed, TimeoutError: the server does not say.
         """
+        paths = [each.path for each in files]
         async with asyncio.timeout(seconds), self.turn:
-            changed = await self._show_others(path)
-            before: Sequence[Problem] = ()
-            if old is not None:
+            changed = await self._show_others(paths)
+            there = [(each.path, each.language, each.old) for each in files if each.old is not None]
+            for path, language, old in there:
                 changed = await self.show(path, language, old) or changed
-                before = await self._ask(path.as_uri(), seconds)
+            before = await self._ask_all([path for path, _language, _old in there], seconds)
             if changed:
-                await self._check_others(path, seconds)
+                await self._check_others(paths, seconds)
             others = self.published()
-            kind = types.FileChangeType.Created if old is None else types.FileChangeType.Changed
-            await self.show(path, language, new)
-            await self._report_saved(path.as_uri(), kind)
-            after = await self._ask(path.as_uri(), seconds)
-            await self._check_others(path, seconds)
-            found = {path: (before, after)}
+            for each in files:
+                await self.show(each.path, each.language, each.new)
+            kinds = types.FileChangeType
+            for each in files:
+                kind = kinds.Created if each.old is None else kinds.Changed
+                await self._report_saved(each.path.as_uri(), kind)
+            after = await self._ask_all(paths, seconds)
+            await self._check_others(paths, seconds)
+            found = {path: (before.get(path, ()), after[path]) for path in paths}
             for file, problems in self.published().items():
-                if file != path and problems != others.get(file, ()):
+                if file not in after and problems != others.get(file, ()):
                     found[file] = (others.get(file, ()), problems)
             return found
+
+    async def _ask_all(self, paths: Sequence[Path], seconds: float) -> dict[Path, Sequence[Problem]]:
+        """The problems of open files once the server has said them of all."""
+        answers = {path: await self._ask(path.as_uri(), seconds) for path in paths}
+        published = self.published()
+        return {path: published.get(path, problems) for path, problems in answers.items()}
 
     async def problems(self, path: Path, language: str, text: str, seconds: float) -> Sequence[Problem]:
         """The problems of a file with this text.
@@ -205,6 +226,7 @@ class Client:
             ConnectionLost, RequestFailed, TimeoutError: the server does not say.
         """
         async with asyncio.timeout(seconds), self.turn:
+            await self._show_others([path])
             await self.show(path, language, text)
             return await self._ask(path.as_uri(), seconds)
 
@@ -227,10 +249,10 @@ class Client:
             await self._settled(uri)
         return self._published[uri][1]
 
-    async def _show_others(self, path: Path) -> bool:
+    async def _show_others(self, paths: Sequence[Path]) -> bool:
         """Show the server the other open files as they are on the disk; whether one has changed."""
         texts = await in_thread(
-            _texts, [each for uri in self._open if (each := path_of(uri)) and each != path]
+            _texts, [each for uri in self._open if (each := path_of(uri)) and each not in paths]
         )
         changed = False
         for each, text in texts.items():
@@ -276,6 +298,37 @@ class Client:
         }
         await self._notify(types.TEXT_DOCUMENT_DID_CHANGE, changes)
         return True
+
+    @asynccontextmanager
+    async def opened(self, files: Mapping[Path, str]) -> AsyncGenerator[None]:
+        """Have the server know these files, by their languages, as they are on the disk: without it, it knows
+        neither what appeared or changed since it looked, nor, soon after its start, any file.
+
+        Raises:
+            ConnectionLost: the server is gone.
+        """
+        await self._show_others([])
+        closed = [path for path in files if path.as_uri() not in self._open]
+        before = {path.as_uri(): self._published.get(path.as_uri()) for path in closed}
+        texts = await in_thread(_texts, closed)
+        there = {path: text for path, text in texts.items() if text is not None}
+        for path, text in there.items():
+            item = {"uri": path.as_uri(), "languageId": files[path], "version": 1, "text": text}
+            await self._notify(types.TEXT_DOCUMENT_DID_OPEN, {"textDocument": item})
+        try:
+            yield
+        finally:
+            for path in there:
+                uri = path.as_uri()
+                # One that was shown meanwhile stays open.
+                if uri in self._open:
+                    continue
+                with suppress(ConnectionLost):
+                    await self._notify(types.TEXT_DOCUMENT_DID_CLOSE, {"textDocument": {"uri": uri}})
+                self._counts.pop(uri, None)
+                self._published.pop(uri, None)
+                if published := before[uri]:
+                    self._published[uri] = published
 
     async def shut_down(self, seconds: float) -> None:
         """Ask the server to end.
@@ -396,9 +449,10 @@ class Client:
         if self._takes_saves():
             await self._notify(types.TEXT_DOCUMENT_DID_SAVE, {"textDocument": {"uri": uri}})
 
-    async def _check_others(self, path: Path, seconds: float) -> None:
+    async def _check_others(self, paths: Sequence[Path], seconds: float) -> None:
         """Refresh the problems of the other open files, which an edit may have changed, too."""
-        others = [uri for uri in self._open if uri != path.as_uri()]
+        edited = {path.as_uri() for path in paths}
+        others = [uri for uri in self._open if uri not in edited]
         if not others:
             return
         if self.capabilities.diagnostic_provider is None:

@@ -116,6 +116,12 @@ class Server:
         """True if a question may start it, or be asked."""
         return not self._closed and (self.state is not State.FAILED or self._failures < MOST_FAILURES)
 
+    def language_of(self, path: Path) -> str:
+        """The language of a file below its directory, as `LanguageServer.language_of`; empty for others."""
+        if not path.is_relative_to(self.root):
+            return ""
+        return self.about.language_of(path.relative_to(self.root).as_posix())
+
     def start(self) -> None:
         """Begin to start the server, unless it is starting, ready, or not usable."""
         if self.state in (State.STARTING, State.READY) or not self.usable:

@@ -11,6 +11,7 @@ from pathlib import Path
 from cogency_tui.child_processes import helper_environment
 from cogency_tui.config.language_servers import LanguageServerSettings
 from cogency_tui.errors import UsageError
+from cogency_tui.tools.language_servers.python_reach import PythonReach
 from cogency_tui.tools.language_servers.server import DEFAULT_LIMITS, Launch, Limits, Server, State
 from cogency_tui.tools.language_servers.table import LanguageServer, load_table
 from cogency_tui.tools.shell.environment_scrubbing import scrubbed
@@ -21,6 +22,9 @@ MOST_SERVERS = 8
 
 _MOST_DIRECTORIES, _MOST_ENTRIES = 50, 200
 """Directories, and entries of each, that are searched for files of a language."""
+
+_READS_IMPORTS = frozenset({"basedpyright"})
+"""Servers that read what the code imports, wherever it is."""
 
 _SAFE_DIRECTORY = Path("/")
 """The working directory of a server that must not run code of the project."""
@@ -64,6 +68,7 @@ class LanguageServers:
         self._read: Mapping[str, LanguageServerSettings] | None = None
         self._servers: dict[tuple[str, Path], Server] = {}
         self._ending: set[asyncio.Task[None]] = set()
+        self._reach = PythonReach(project)
         self._notices: list[str] = []
         self._announced: set[str] = set()
 
@@ -73,7 +78,11 @@ class LanguageServers:
             return []
         found: list[tuple[Server, str]] = []
         for about, language, root, launch in await in_thread(self._find, path):
-            if launch is not None:
+            if launch is None:
+                # What it is asked for may have become a risk, or been forbidden.
+                if (about.name, root) in self._servers:
+                    self._drop((about.name, root))
+            else:
                 server = self._server(about, root, launch)
                 if server.usable:
                     found.append((server, language))
@@ -148,29 +157,36 @@ class LanguageServers:
         for about in self._current():
             if language := about.language_of(name):
                 root = about.root_of(path, self._project)
-                found.append((about, language, root, self._launch(about, root)))
+                found.append((about, language, root, self._launch(about, root, path)))
         return found
 
-    def _launch(self, about: LanguageServer, root: Path) -> Launch | None:
-        """What the server is started with; None if it is not installed, or not allowed."""
+    def _launch(self, about: LanguageServer, root: Path, path: Path | None = None) -> Launch | None:
+        """What the server is started with for a file; None if it is not installed, or not allowed. Without a
+        file the project is not searched for what leads outside."""
         decided = self._allowed(about.name)
         allowed = decided is True
         command = about.find(self._project, self._environ, allowed=allowed)
-        if about.risk and not allowed:
-            if command is not None and decided is None:
-                self._announce(about)
-            return None
         if command is None:
+            return None
+        if not allowed and (risk := self._risk(about, root, path)):
+            if decided is None:
+                self._announce(about, risk)
             return None
         settings = about.settings_for(root, self._environ, allowed=allowed)
         if allowed:
             return Launch(command, root, scrubbed(self._environ, self._secrets), settings)
         return Launch(command, _SAFE_DIRECTORY, helper_environment(environ=self._environ), settings)
 
-    def _announce(self, about: LanguageServer) -> None:
+    def _risk(self, about: LanguageServer, root: Path, path: Path | None = None) -> str:
+        """What a project can have the server do, or what it has it do as it is shown a file."""
+        if about.risk or path is None or about.name not in _READS_IMPORTS:
+            return about.risk
+        return self._reach.outside(root, path)
+
+    def _announce(self, about: LanguageServer, risk: str) -> None:
         if about.name not in self._announced:
             self._announced.add(about.name)
-            what = f"The language server {about.name} {about.risk}"
+            what = f"The language server {about.name} {risk}"
             self._notices.append(f"{what}. Allow it with /lsp to have edits checked.")
 
     def _listed(self) -> list[Listed]:
@@ -178,10 +194,10 @@ class LanguageServers:
         for about in self._current():
             decided = self._allowed(about.name)
             command = about.find(self._project, self._environ, allowed=decided is True)
-            asks = "" if decided else about.risk
+            asks = "" if decided or command is None else self._risk(about, self._project, self._project)
             if command is None and not decided:
                 command = about.find(self._project, self._environ, allowed=True)
-                asks = asks or ("is itself in the project" if command else "")
+                asks = asks or about.risk or ("is itself in the project" if command else "")
             running = [server for (name, _), server in self._servers.items() if name == about.name]
             found.append(Listed(about.name, command or (), asks, decided, running))
         return found

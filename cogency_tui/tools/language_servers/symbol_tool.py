@@ -5,8 +5,9 @@ only, and under a name that its scope does not have; a server that wants to crea
 refused.
 """
 
+import os
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
@@ -14,11 +15,13 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
 import msgspec
 
 from cogency_tui.errors import ToolError
+from cogency_tui.safe_text import one_line
 from cogency_tui.tools import file_writes
 from cogency_tui.tools.base import Aliases, Intent, Outcome, Spellings, ToolContext, ToolKind, Touch
 from cogency_tui.tools.files import File
 from cogency_tui.tools.language_servers.server import Unavailable
 from cogency_tui.tools.worker_threads import in_thread
+from cogency_tui.workspace import search_worker
 from cogency_tui.workspace.text_files import Text, decode
 
 if TYPE_CHECKING:
@@ -58,7 +61,16 @@ class Symbol:
         "that line."
     )
     args = SymbolArgs
-    aliases = Aliases(Spellings(dict.fromkeys(("path", "file_path"), "file")))
+    aliases = Aliases(
+        Spellings(dict.fromkeys(("path", "file_path"), "file") | {"newName": "new_name", "symbol": "name"}),
+        {
+            "rename_symbol": Spellings(implied={"action": "rename"}),
+            **dict.fromkeys(
+                ("go_to_definition", "goto_definition"), Spellings(implied={"action": "definition"})
+            ),
+            "find_references": Spellings(implied={"action": "references"}),
+        },
+    )
     brief = True
 
     def __init__(self, load: "Callable[[], LanguageServers]") -> None:
@@ -102,7 +114,10 @@ class Symbol:
             find = client.definitions if args.action == "definition" else client.references
             return await find(path, line, column, seconds)
 
-        return await self._ask(args, path, text.plain, question)
+        others = [] if args.action == "definition" else await _mentioning(args.name, context)
+        spans = await self._ask(args, path, text.plain, question, others)
+        there = await in_thread(lambda: {one: one.exists() for one in {span.path for span in spans}})
+        return [span for span in spans if there[span.path]]
 
     async def _renamed(self, args: SymbolArgs, context: ToolContext) -> list[file_writes.Change]:
         if not args.new_name or args.new_name == args.name:
@@ -114,9 +129,9 @@ class Symbol:
             await _check_unused(client, args, context, (path, line, column), seconds)
             return await client.rename(path, line, column, args.new_name, seconds)
 
-        edits = await self._ask(args, path, text.plain, question)
+        edits = await self._ask(args, path, text.plain, question, await _mentioning(args.name, context))
         if not edits:
-            raise ToolError(f"The language server cannot rename {args.name} there.")
+            raise ToolError(f"The language server cannot rename {args.name} to {args.new_name} there.")
         return await in_thread(_changes, edits, context)
 
     async def _target(self, args: SymbolArgs, context: ToolContext) -> tuple[Path, Text]:
@@ -133,23 +148,26 @@ class Symbol:
         path: Path,
         text: str,
         question: "Callable[[Client, float], Awaitable[list[Result]]]",
+        others: Sequence[Path],
     ) -> "list[Result]":
-        """Ask the first server of a file that can answer.
+        """Ask the first server of a file that can answer, with the `others` that it works on open.
 
         Raises:
             ToolError: none can, or it did not.
         """
         problem = f"No language server for {path.name} can be used here."
         for server, language in await self._load().of(path):
+            files = {one: word for one in others if (word := server.language_of(one)) and one != path}
 
             async def asked(
-                client: "Client", seconds: float, language: str = language
+                client: "Client", seconds: float, language: str = language, files: Mapping[Path, str] = files
             ) -> "list[Result] | None":
                 if not getattr(client.capabilities, _PROVIDERS[args.action]):
                     return None
                 async with client.turn:
                     await client.show(path, language, text)
-                    return await question(client, seconds)
+                    async with client.opened(files):
+                        return await question(client, seconds)
 
             try:
                 answer = await server.ask(asked)
@@ -161,6 +179,22 @@ class Symbol:
                 if answer is not None:
                     return answer
         raise ToolError(problem, "Use find and edit.")
+
+
+async def _mentioning(name: str, context: ToolContext) -> list[Path]:
+    """The files of the project that mention a name, `MOST_FILES` at most; none where the search fails."""
+    workspace = context.workspace
+    root = workspace.locate(".")
+    try:
+        found = await search_worker.find_replacements(workspace, root, "*", _word(name), "", regex=True)
+    except ToolError:
+        return []
+    return [workspace.root / os.fsdecode(each.path) for each in found.files[:MOST_FILES]]
+
+
+def _word(name: str) -> str:
+    """The regular expression for a name as a whole."""
+    return rf"(?<!\w){re.escape(name)}(?!\w)"
 
 
 async def _check_unused(
@@ -188,7 +222,7 @@ async def _check_unused(
         ]
         lines += [each.selection_range.start.line for each in symbols if each.name == args.new_name]
         if lines:
-            where = f"{context.workspace.name_of(path)}:{min(lines) + 1}"
+            where = f"{one_line(context.workspace.name_of(path))}:{min(lines) + 1}"
             if symbols:
                 raise ToolError(
                     f"{args.new_name} is defined already ({where}).",
@@ -198,7 +232,7 @@ async def _check_unused(
 
 
 def _mentions(line: str, name: str) -> bool:
-    return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", line) is not None
+    return re.search(_word(name), line) is not None
 
 
 def _position(text: Text, args: SymbolArgs) -> tuple[int, int]:
@@ -209,11 +243,9 @@ def _position(text: Text, args: SymbolArgs) -> tuple[int, int]:
     """
     lines = text.plain.split("\n")
     line = lines[args.line - 1] if args.line <= len(lines) else ""
-    found = re.search(rf"(?<!\w){re.escape(args.name)}(?!\w)", line)
+    found = re.search(_word(args.name), line)
     if found is None:
-        near = [
-            n for n, each in enumerate(lines, 1) if re.search(rf"(?<!\w){re.escape(args.name)}(?!\w)", each)
-        ]
+        near = [n for n, each in enumerate(lines, 1) if _mentions(each, args.name)]
         where = f"It is on line {', '.join(map(str, near[:10]))}." if near else "It is not in the file."
         raise ToolError(f"Line {args.line} of {args.file} has no {args.name}.", where)
     return args.line - 1, found.start()
@@ -227,19 +259,21 @@ def _changes(edits: "Sequence[TextEdit]", context: ToolContext) -> list[file_wri
     """
     by_path: dict[Path, list[TextEdit]] = {}
     for edit in edits:
-        by_path.setdefault(edit.span.path, []).append(edit)
+        # The server may not know yet that a file is gone.
+        if edit.span.path in by_path or edit.span.path.exists():
+            by_path.setdefault(edit.span.path, []).append(edit)
     if len(by_path) > MOST_FILES:
         raise ToolError(f"{len(by_path):,} files would change; at most {MOST_FILES} at a time.")
     changes: list[file_writes.Change] = []
     for path, own in sorted(by_path.items()):
         location = context.locate(str(path))
         if not location.inside:
-            raise ToolError(f"The renaming would change {location.relative}, outside the project.")
+            raise ToolError(f"The renaming would change {one_line(location.relative)}, outside the project.")
         before = context.workspace.read_bytes(location, file_writes.LONGEST)
         text = decode(before, location.relative)
         spans = sorted((*_offsets(text.plain, edit.span), edit.text) for edit in own)
         if any(end > start for (_, end, _), (start, _, _) in pairwise(spans)):
-            raise ToolError(f"The edits of the language server in {location.relative} overlap.")
+            raise ToolError(f"The edits of the language server in {one_line(location.relative)} overlap.")
         changes.append(file_writes.change(location, before, text, text.with_changes(spans)))
     return [change for change in changes if change.before != change.after]
 
@@ -268,7 +302,7 @@ def _place(span: "Span", context: ToolContext) -> str:
             text = lines[span.line].strip()[:_LONGEST_LINE] if span.line < len(lines) else ""
         except ToolError:
             text = ""
-    return f"{name}:{span.line + 1}: {text}".rstrip(": ")
+    return f"{one_line(name)}:{span.line + 1}{f': {text}' if text else ''}"
 
 
 def _files(count: int) -> str:

@@ -22,7 +22,9 @@ from cogency_tui.workspace.globs import compiled
 _PROJECT_PROGRAMS = (".venv/bin", "venv/bin", "node_modules/.bin")
 """Directories of a project in which its tools install programs."""
 
-_ENVIRONMENTS = (".venv", "venv")
+ENVIRONMENTS = (".venv", "venv")
+"""Directories of a project that may be its virtual environment."""
+
 _MOST_PACKAGES = 8
 
 
@@ -113,7 +115,7 @@ def site_packages(directories: list[Path]) -> list[str]:
 
 def _texts(root: Path, environ: Mapping[str, str]) -> Mapping[str, list[str]]:
     """What stands for the names in texts of the settings."""
-    environments = [root / each for each in _ENVIRONMENTS]
+    environments = [root / each for each in ENVIRONMENTS]
     if active := environ.get("VIRTUAL_ENV"):
         environments.append(Path(active))
     python = find_program("python3", environ) or find_program("python", environ)

@@ -77,6 +77,8 @@ class Stakes:
     ) -> None:
         self.stashed = False
         """True if a part of the command stashes changes, which a later one may drop."""
+        self.recurses = False
+        """True if a part of the command has git work in submodules as well from then on."""
         self._workspace = workspace
         self._made = made
         self._moved = moved or MovedFiles()
@@ -96,6 +98,10 @@ class Stakes:
         """Return whether a path with its links resolved is in the project."""
         roots = (self._workspace.root, *self._workspace.added)
         return any(path.is_relative_to(root) for root in roots)
+
+    def name_of(self, path: Path) -> str:
+        """Return a path from the project's root, absolute outside."""
+        return self._workspace.name_of(path)
 
     def is_temporary(self, path: Path) -> bool:
         """Return whether a path is a temporary file of the user's own, or may become one."""
@@ -294,6 +300,10 @@ def _holds_anything(path: Path) -> bool:
 
 
 _ALL_CHANGES = "all uncommitted changes"
+_RECURSION = "submodule.recurse"
+_OFF = ("0", "false", "no", "off")
+_LOSSY = ("checkout", "clean", "reset", "restore", "rm", "switch")
+_MOST_SUBMODULES = 10
 _BRANCHES = "refs/heads/"
 _MOST_NAMED = 3
 _LONGEST_NAME = 80
@@ -309,6 +319,8 @@ def examine_git(simple: Simple, places: Places, stakes: Stakes) -> None:
     for target in git.values("-C"):
         directories = [joined(place, target.text) for place in directories]
     command = Simple(git.words)
+    if any(_names_recursion(value) for value in git.values("-c")):
+        stakes.recurses = True
     for directory in directories:
         if directory.is_dir():
             examine(command, directory, stakes)
@@ -316,7 +328,7 @@ def examine_git(simple: Simple, places: Places, stakes: Stakes) -> None:
 
 def _reset(command: Simple, directory: Path, stakes: Stakes) -> None:
     if command.has("", "hard", "merge"):
-        _all_changes(directory, stakes)
+        _all_changes(command, directory, stakes)
     targets = command.operands()[:1]
     if targets and command.has("", "hard", "keep", "merge"):
         _commits("", targets[0], directory, stakes)
@@ -324,7 +336,7 @@ def _reset(command: Simple, directory: Path, stakes: Stakes) -> None:
 
 def _switch(command: Simple, directory: Path, stakes: Stakes) -> None:
     if command.has("f", "force", "discard-changes"):
-        _all_changes(directory, stakes)
+        _all_changes(command, directory, stakes)
     if command.has("C", "force-create"):
         _moved_branch(command, directory, stakes)
 
@@ -333,18 +345,22 @@ def _checkout(command: Simple, directory: Path, stakes: Stakes) -> None:
     if command.has("B"):
         _moved_branch(command, directory, stakes)
     if command.has("f", "force"):
-        _all_changes(directory, stakes)
+        _all_changes(command, directory, stakes)
         return
     texts = [word.text for word in command.arguments]
     if "--" in texts:
         before, paths = command.arguments[: texts.index("--")], command.arguments[texts.index("--") + 1 :]
         committed = any(not word.text.startswith("-") for word in before)
         _changes_at(list(paths), directory, stakes, staged=committed)
+        if paths and _recurses(command, directory, stakes):
+            _changes_in_submodules(directory, stakes)
         return
     words = command.operands("bBt")
     paths = [word for word in words if not word.known or word.pattern or _is_there(directory, word.text)]
     if paths:
         _changes_at(paths, directory, stakes, staged=len(paths) < len(words))
+        if _recurses(command, directory, stakes):
+            _changes_in_submodules(directory, stakes)
 
 
 def _restore(command: Simple, directory: Path, stakes: Stakes) -> None:
@@ -354,6 +370,8 @@ def _restore(command: Simple, directory: Path, stakes: Stakes) -> None:
     source = command.has("s", "source")
     paths = [word for word in command.arguments if not word.text.startswith("-")]
     _changes_at(paths, directory, stakes, staged=staged or source)
+    if paths and _recurses(command, directory, stakes):
+        _changes_in_submodules(directory, stakes)
 
 
 def _clean(command: Simple, directory: Path, stakes: Stakes) -> None:
@@ -378,7 +396,7 @@ def _stash(command: Simple, directory: Path, stakes: Stakes) -> None:
         stakes.stashed = stakes.stashed or words[:1] in ([], ["push"], ["save"])
         return
     if stakes.stashed:
-        _all_changes(directory, stakes)
+        _own_changes(directory, stakes)
     stashes = stakes.repository(directory).stashes()
     if stashes is None:
         stakes.add("stashed changes")
@@ -489,12 +507,71 @@ def _rewrite(_command: Simple, _directory: Path, stakes: Stakes) -> None:
     stakes.add("the current history of the repository: every commit is rewritten")
 
 
-def _all_changes(directory: Path, stakes: Stakes) -> None:
+def _all_changes(command: Simple, directory: Path, stakes: Stakes) -> None:
+    _own_changes(directory, stakes)
+    if _recurses(command, directory, stakes):
+        _changes_in_submodules(directory, stakes)
+
+
+def _own_changes(directory: Path, stakes: Stakes) -> None:
     entries = stakes.repository(directory).entries()
     if entries is None:
         stakes.add(_ALL_CHANGES)
     else:
         stakes.add_entries(entries)
+
+
+def _recurses(command: Simple, directory: Path, stakes: Stakes) -> bool:
+    """Return whether a command works in submodules as well."""
+    if command.has("", "recurse-submodules"):
+        return True
+    if command.has("", "no-recurse-submodules"):
+        return False
+    settings = stakes.repository(directory).settings() or ()
+    given = next((value for _, key, value in reversed(settings) if key == _RECURSION), "false")
+    return stakes.recurses or given.casefold() not in _OFF
+
+
+def _changes_in_submodules(directory: Path, stakes: Stakes) -> None:
+    pending, seen = [stakes.repository(directory)], 0
+    while pending:
+        nested = pending.pop().nested()
+        if nested is None:
+            stakes.add(f"{_ALL_CHANGES} of submodules")
+            continue
+        for path in nested:
+            if not os.path.lexists(path / ".git"):
+                continue
+            seen += 1
+            inner = stakes.repository(path)
+            entries = inner.entries() if seen <= _MOST_SUBMODULES else None
+            if entries is None:
+                stakes.add(f"{_ALL_CHANGES} of {shown(stakes.name_of(path))}", [path])
+            else:
+                stakes.add_entries(entries)
+                pending.append(inner)
+
+
+def _submodule(command: Simple, directory: Path, stakes: Stakes) -> None:
+    words = [word.text for word in command.operands()]
+    match words[:1]:
+        case ["update" | "deinit"]:
+            is_lossy = command.has("f", "force")
+        case ["foreach"]:
+            is_lossy = any(each in _LOSSY for word in words[1:] for each in re.split(r"[^\w-]+", word))
+        case _:
+            is_lossy = False
+    if is_lossy:
+        _changes_in_submodules(directory, stakes)
+
+
+def _configure(command: Simple, _directory: Path, stakes: Stakes) -> None:
+    if any(map(_names_recursion, command.arguments)):
+        stakes.recurses = True
+
+
+def _names_recursion(word: Word) -> bool:
+    return word.text.casefold().startswith(_RECURSION)
 
 
 def _changes_at(words: list[Word], directory: Path, stakes: Stakes, *, staged: bool) -> None:
@@ -521,6 +598,7 @@ _COMMANDS: dict[str, Callable[[Simple, Path, Stakes], None]] = {
     "branch": _branch,
     "checkout": _checkout,
     "clean": _clean,
+    "config": _configure,
     "filter-branch": _rewrite,
     "filter-repo": _rewrite,
     "gc": _forget,
@@ -531,6 +609,7 @@ _COMMANDS: dict[str, Callable[[Simple, Path, Stakes], None]] = {
     "restore": _restore,
     "rm": _remove_by_git,
     "stash": _stash,
+    "submodule": _submodule,
     "switch": _switch,
     "update-ref": _update_ref,
     "worktree": _worktree,

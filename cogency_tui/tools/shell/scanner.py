@@ -148,7 +148,7 @@ class _Scanner:
         elif character == "'":
             end = self._find("'", self._at + 1)
             quoted = self.text[self._at + 1 : end]
-            if _EVALUATED.search(quoted) or ("PS4=" in word.text and "$(" in quoted):
+            if _EVALUATED.search(quoted) or ("$(" in quoted and "PS4=" in word.text):
                 # The shell expands a subscript, and the prompt of `set -x`, even in quotes.
                 self._nested(f'"{quoted}"')
             word.add_quoted(quoted)

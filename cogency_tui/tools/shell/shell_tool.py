@@ -6,12 +6,13 @@ exit status, signal and time-out.
 
 import errno
 import os
+import shlex
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import msgspec
 
@@ -48,13 +49,34 @@ LONGEST_VALUE = 8 << 20
 
 _READING = "cogency_tui.tools.shell.command_plan"
 
-_MORE_TIME = "[raise timeout, or use background=true]"
+_LEAST_MILLISECONDS = 5000
+_SHELLS = ("bash", "sh", "zsh", "dash")
+
+_MORE_TIME = "[raise timeout (in seconds), or use background=true]"
 _IN_SANDBOX = "[it ran in a sandbox: no network, write access only to the project and /tmp]"
 
 
 def _milliseconds_read(value: Any, _given: Mapping[str, Any]) -> Mapping[str, Any]:
     """Read `timeout_ms`; each second that has begun counts."""
     return {"timeout": -(-int(value) // 1000)} if str(value).isdecimal() else {}
+
+
+def _timeout_read(value: Any, _given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Read `timeout`: more than an hour can only be milliseconds."""
+    number = int(value) if str(value).isdecimal() else 0
+    return _milliseconds_read(number, {}) if number >= _LEAST_MILLISECONDS else {"timeout": value}
+
+
+def _command_read(value: Any, _given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Read a command that is given as a list: the script of a shell, or else the words of a command."""
+    if not isinstance(value, list):
+        return {"command": value}
+    words = cast("list[Any]", value)
+    if not words or not all(isinstance(word, str) for word in words):
+        return {"command": words}
+    if len(words) == 3 and words[0].rpartition("/")[2] in _SHELLS and words[1] in ("-c", "-lc", "-cl"):
+        return {"command": words[2]}
+    return {"command": shlex.join(words)}
 
 
 class ShellArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -92,7 +114,12 @@ class Shell:
                 "is_background": "background",
                 **dict.fromkeys(("workdir", "working_directory", "directory"), "cwd"),
             },
-            read={"timeout_ms": _milliseconds_read},
+            ignored=frozenset(("justification", "with_escalated_permissions")),
+            read={
+                "timeout_ms": _milliseconds_read,
+                "timeout": _timeout_read,
+                **dict.fromkeys(("command", "cmd"), _command_read),
+            },
             instead={
                 "restart": "each command has its own shell",
                 "timeout_ms": "timeout is in seconds",
@@ -101,7 +128,7 @@ class Shell:
         dict.fromkeys(
             (
                 *("bash", "terminal", "run_command", "run_shell_command", "shell_command"),
-                *("execute_command", "run_terminal_cmd", "run_terminal_command"),
+                *("execute_command", "run_terminal_cmd", "run_terminal_command", "container.exec"),
             ),
             PLAIN,
         )

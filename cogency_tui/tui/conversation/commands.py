@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from textual import events
 from textual.screen import Screen
+from textual.worker import Worker
 
 from cogency_tui.errors import CogencyError
 from cogency_tui.protocol.events import Measure, error_event
@@ -101,6 +102,7 @@ class ConversationCommands(FeatureCommands):
         self._preview = preview
         self._others = others
         self._switched = switched
+        self._opening: Worker[None] | None = None
 
     def handlers(self) -> dict[str, Handler]:
         return {
@@ -310,7 +312,8 @@ class ConversationCommands(FeatureCommands):
 
     def _begin_here(self, then: Shown | None = None) -> None:
         app_of(self._screen).clear_notifications()
-        self._screen.workers.cancel_group(self._screen, "reopen")
+        if self._opening is not None:
+            self._opening.cancel()
         unsent = self._end_opening()
         before = self._bridge.conversation_id
         self._bridge.begin()
@@ -430,7 +433,7 @@ class ConversationCommands(FeatureCommands):
             else:
                 opening.release()
 
-        self._screen.run_worker(reopen, group="reopen", exclusive=True)
+        self._opening = self._screen.run_worker(reopen, group="reopen", exclusive=True)
 
     def _end_opening(self) -> list[Written]:
         """Return what is held for a conversation that is no longer being opened."""

@@ -295,6 +295,11 @@ class QuestionBody(DialogBody):
         return line in self._seen
 
     @property
+    def first_unseen(self) -> int:
+        """The first line of the subject that has not been visible."""
+        return next((line for line in self._subject if line not in self._seen), 0)
+
+    @property
     def is_unseen_above(self) -> bool:
         """True if a line of the subject above the window has not been visible."""
         above = range(self._subject.start, min(self._subject.stop, self.scroll_offset.y))

@@ -48,7 +48,20 @@ class CustomCommands(FeatureCommands):
             return parse_command(text, self.known)
         except UsageError:
             await self.read()
+            if unusable := self._unusable_skill(text):
+                raise UsageError(f"{unusable}.", "Review it with /trust, or see /skills.") from None
             return parse_command(text, self.known)
+
+    def _unusable_skill(self, text: str) -> str:
+        """Why the skill that `text` names cannot be started; empty if it names a command, or no skill."""
+        name = text.removeprefix("/").split(maxsplit=1)[0]
+        listed = self._bridge.agent.project_settings.skills
+        if not listed or any(name in command.names for command in self.known):
+            return ""
+        # Loaded where there are skills.
+        from cogency_tui.agent.project.skills import describe_unusable
+
+        return describe_unusable(name, listed)
 
     def carry_out(self, named: str, images: Mapping[str, Image] | None = None) -> None:
         """Send the message of a command; `named` is its name and the text after it, which may have the chips

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from rich.segment import Segment
 
+from cogency_tui.agent.edits.file_history import hook_of
 from cogency_tui.agent.edits.reverse import Obstacle
 from cogency_tui.agent.review.conflicts import Choice, Text
 from cogency_tui.agent.review.model import ChangedFile, Comment, Fate, Hunk, HunkState, Overview
@@ -137,21 +138,31 @@ def draw_notes(file: ChangedFile, notes: Sequence[str], width: int, styles: Them
 
 def _summary(file: ChangedFile) -> Iterator[str]:
     before, after = (size(count) for count in file.size)
+    by = _author(file)
     match file.kind:
         case "created":
-            yield f"Created by the agent: {after}."
+            yield f"Created by {by}: {after}."
         case "deleted":
-            yield f"Deleted by the agent ({before})."
+            yield f"Deleted by {by} ({before})."
         case "renamed" if file.size[0] == file.size[1]:
-            yield f"Renamed by the agent: {after}."
+            yield f"Renamed by {by}: {after}."
         case "mode":
-            yield f"File mode changed by the agent; the content ({after}) is unchanged."
+            yield f"File mode changed by {by}; the content ({after}) is unchanged."
         case "snapshot":
             yield "No net change: some or all of the agent's edits were reverted."
         case _:
-            yield f"Changed by the agent: {before} → {after}."
+            yield f"Changed by {by}: {before} → {after}."
     if file.no_lines:
         yield _WHY[file.no_lines]
+
+
+def _author(file: ChangedFile) -> str:
+    """Who made the change of a file: hooks, or the agent. A hook that deletes it is the last."""
+    edits = file.edits[-1:] if file.kind == "deleted" else file.edits
+    hooks = list(dict.fromkeys(map(hook_of, edits)))
+    if not hooks or not all(hooks):
+        return "the agent"
+    return f"the hook {', '.join(map(one_line, hooks))}"
 
 
 def draw_conflict(

@@ -34,12 +34,12 @@ class SkillCommands(FeatureCommands):
 
     def _start_of(self, name: str) -> str:
         """The beginning of a message that starts a skill: its command, unless another has the name."""
-        from cogency_tui.agent.project.skills import request_for
+        from cogency_tui.agent.project.skills import lead_of_request, request_for
 
         command = self._bridge.agent.project_settings.now.commands.get(name)
         taken = command is None or command.text != request_for(name)
         if taken or any(name in each.names for each in COMMANDS):
-            return f"{request_for(name)} "
+            return lead_of_request(name)
         return f"/{name} "
 
     async def _carry_out(self, action: "SkillAction | None") -> None:

@@ -61,16 +61,23 @@ def can_view(listed: ListedSkill) -> bool:
 
 
 def count_skills(skills: Sequence[ListedSkill]) -> str:
-    """Count the skills in use, and those that wait for a decision: `17 in use, 16 to review`."""
+    """Count the skills in use, those that wait for a decision, and the rest: `17 in use, 16 to review`."""
     used = sum(skill.state is SkillState.ACTIVE for skill in skills)
     waiting = sum(skill.state in (SkillState.UNTRUSTED, SkillState.CHANGED) for skill in skills)
-    counts = [f"{used} in use", *([f"{waiting} to review"] if waiting else [])]
+    shadowed = sum(skill.state is SkillState.SHADOWED for skill in skills)
+    invalid = sum(skill.state is SkillState.INVALID for skill in skills)
+    others = [(waiting, "to review"), (shadowed, "shadowed"), (invalid, "invalid")]
+    counts = [f"{used} in use", *(f"{count} {what}" for count, what in others if count)]
     return ", ".join(counts) if skills else "none"
 
 
 def _text_of(skill: ListedSkill) -> str:
     """What the filter searches."""
     return f"{skill.name} {skill.description} {skill.place} {skill.state.value}".casefold()
+
+
+def _begins(name: str, text: str) -> bool:
+    return bool(text) and name.casefold().startswith(text)
 
 
 class SkillAction(NamedTuple):
@@ -115,7 +122,7 @@ def draw_skill_note(listed: ListedSkill | None, width: int, styles: ThemeStyles)
         return lines
     file = listed.skill.file
     if file.hidden:
-        lines += wrap([Segment("Only you start it; the model does not see it.", styles("dim"))], width)
+        lines += wrap([Segment("Only you start it: the model does not see it before.", styles("dim"))], width)
     if not file.invocable:
         lines += wrap([Segment("Only the model starts it.", styles("dim"))], width)
     if file.allowed_tools:
@@ -169,7 +176,10 @@ class SkillsScreen(ListDialog[SkillAction, ListedSkill]):
             self._filtered = self._field.value
             words = self._filtered.casefold().split()
             found = [skill for skill in self._skills if all(word in _text_of(skill) for word in words)]
-            self.rows.show(found, self.rows.key)
+            text = self._filtered.strip().casefold()
+            found.sort(key=lambda skill: (skill.name.casefold() != text, not _begins(skill.name, text)))
+            is_named = bool(found) and found[0].name.casefold() == text
+            self.rows.show(found, found[0].place if is_named else self.rows.key)
             self.show_selected()
 
     def note_lines(self, height: int) -> int:

@@ -70,6 +70,8 @@ class OpenConversation(msgspec.Struct, frozen=True):
 def describe_state(row: OpenConversation) -> str:
     """The state in words, with a glyph."""
     words = CONDITIONS[row.condition][0]
+    if row.condition == "idle" and row.background:
+        return f"▸ {len(row.background)} background"
     if row.condition != "working":
         return words
     return (

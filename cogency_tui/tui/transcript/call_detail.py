@@ -20,7 +20,7 @@ from cogency_tui.tui.kit.lines import BLANK, CONTINUATION, Line, cells, fit, fol
 from cogency_tui.tui.kit.number_format import duration, plural, size
 from cogency_tui.tui.paste_chips import image_chips
 from cogency_tui.tui.theme_styles import ThemeStyles
-from cogency_tui.tui.transcript.call_lines import describe_hook
+from cogency_tui.tui.transcript.call_lines import describe_hook, own_file
 from cogency_tui.tui.transcript.call_unit import GLYPHS, ROLES, CallUnit
 from cogency_tui.tui.transcript.pen import Pen
 
@@ -196,7 +196,11 @@ class CallLayout:
         call = self.call
         if not call.settled or not call.outcome or self._status or (call.state == "done" and shown):
             return []
-        if call.mode or call.outcome == call.state or f" · {one_line(call.outcome)}" in self._row:
+        if (
+            call.mode
+            or call.outcome in (call.state, call.word)
+            or f" · {one_line(call.outcome)}" in self._row
+        ):
             # The head, or the line above, says it.
             return []
         style = self.theme_styles("dim" if call.state == "done" else ROLES[call.state])
@@ -329,7 +333,8 @@ class CallLayout:
         """The hooks that ran for the call, each with what it wrote."""
         blocks: list[LayoutBlock] = []
         for run in self.call.hooks:
-            blocks.append(Fixed([draw_hook(run, self.width, self.theme_styles)]))
+            line = draw_hook(run, own_file(self.call), self.width, self.theme_styles)
+            blocks.append(Fixed([line]))
             # What a hook adds is a part of what it wrote, or that is JSON for the program.
             if text := run.get("added") or run["output"]:
                 lines = OutputLines()
@@ -376,10 +381,10 @@ def draw_command(command: str, width: int, styles: ThemeStyles) -> Line:
     return Line([Segment(fit(f"$ {shown}{' …' if newline else ''}", width), styles("edit"))])
 
 
-def draw_hook(run: HookRun, width: int, styles: ThemeStyles) -> Line:
-    """Draw a run of a hook in a line: its event, what it did, and its time."""
+def draw_hook(run: HookRun, file: str, width: int, styles: ThemeStyles) -> Line:
+    """Draw a run of a hook in a line: its event, what it did, and its time; `file` is that of its call."""
     head = Segment(f"hook {one_line(run['name'])}", styles("text", attributes="bold"))
-    did = describe_hook(run)
+    did = describe_hook(run, file)
     facts = f"  {run['on']}{f' · {did}' if did else ''} · {duration(run['duration'])}"
     style = styles("dim" if run["state"] == "done" else "edit")
     return Line([head, Segment(fit(facts, max(1, width - width_of([head]))), style)])

@@ -83,7 +83,9 @@ def draw_call(call: CallUnit, pen: Pen, *, expanded: bool = False) -> list[Line]
     of a failure, that of a refusal for which the line has no room, the end of running output, the hooks that
     did something and the problems that language servers report follow."""
     below = (
-        [] if expanded else [*(_hook_row(run, pen) for run in call.notable_hooks), *_problem_lines(call, pen)]
+        []
+        if expanded
+        else [*(_hook_row(run, call, pen) for run in call.notable_hooks), *_problem_lines(call, pen)]
     )
     return [*_card(call, pen, expanded=expanded), *below]
 
@@ -220,7 +222,7 @@ def _excerpt(call: CallUnit, pen: Pen) -> list[Line]:
         return [_below(Segment(text, pen.styles("dim")), pen) for text in written[-pen.tail :]]
     if _is_failed_command(call):
         return _error_output(call, pen)
-    if call.state in _OBVIOUS or call.mode or call.outcome in ("", DECLINED):
+    if call.state in _OBVIOUS or call.mode or call.outcome in ("", DECLINED, call.word):
         return []
     return _reason(call, pen)
 
@@ -299,24 +301,34 @@ def _problem_lines(call: CallUnit, pen: Pen) -> list[Line]:
     return [line.indented(indent) for line in drawn]
 
 
-def _hook_row(run: HookRun, pen: Pen) -> Line:
+def _hook_row(run: HookRun, call: CallUnit, pen: Pen) -> Line:
     """Draw a run of a hook: what it changed, or why it blocked or failed, and its time."""
     styles = pen.styles
     time = [Segment(duration(run["duration"]).rjust(TIME_COLUMN), styles("dim"))]
     left = [Segment(f"  hook {one_line(run['name'])}", styles("dim"))]
-    left.append(Segment(f"  {describe_hook(run)}", styles("dim" if run["state"] == "done" else "edit")))
+    text = describe_hook(run, own_file(call))
+    left.append(Segment(f"  {text}", styles("dim" if run["state"] == "done" else "edit")))
     room = pen.width - width_of(time) - _GAP
     if width_of(left) > room:
         left[-1] = Segment(fit(left[-1].text, max(1, room - width_of(left[:1]))), left[-1].style)
     return pen.apart(left, time if width_of([*left, *time]) + _GAP <= pen.width else [])
 
 
-def describe_hook(run: HookRun) -> str:
-    """What a hook did, in a line: the lines that it changed, and how it ended if it was not done."""
+def own_file(call: CallUnit) -> str:
+    """The file that a call names; empty if it names none."""
+    file = call.args.get("file", "")
+    return file if isinstance(file, str) else ""
+
+
+def describe_hook(run: HookRun, file: str | None = None) -> str:
+    """What a hook did, in a line: the lines that it changed, with the path of another file than `file`, the
+    one of its call; and how it ended if it was not done."""
     changes = run["changes"]
     plus, minus = (sum(change[side] for change in changes) for side in ("added", "removed"))
     counts = count_lines(plus, minus) if changes else ""
     files = f" in {plural(len(changes), 'file')}" if len(changes) > 1 else ""
+    if len(changes) == 1 and file is not None and not f"/{file}".endswith(f"/{changes[0]['path']}"):
+        files = f" in {one_line(changes[0]['path'])}"
     outcome = one_line(run["outcome"])
     if run["state"] == "blocked":
         outcome = f"{'refused' if is_refusal(run) else 'reports'}: {outcome}"

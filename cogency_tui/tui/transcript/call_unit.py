@@ -142,7 +142,8 @@ class CallUnit(msgspec.Struct):
     `outcome` is for the user, `sent` the text that the model was sent in its place, if that says more. `mode`
     is the permission mode that refused the call. Files in the directory `root` are shown relative to it.
     `asked` is when its question appeared, `decision` the user's about its changes in the review. Of an
-    `orphaned` call the program ended before it was complete. `plan` is the model's plan from its result on,
+    `orphaned` call the program ended before it was complete; of a `skipped` one the user has answered no
+    question. `plan` is the model's plan from its result on,
     `answers` are the user's to its questions.
 
     `hooks` are the hooks that ran for it, `diagnostics` the problems that language servers report with its
@@ -167,6 +168,7 @@ class CallUnit(msgspec.Struct):
     root: str = ""
     decision: "Decision" = ""
     orphaned: bool = False
+    skipped: bool = False
     images: Sequence[Image] = ()
     hooks: Sequence[HookRun] = ()
     changed_by: Sequence[ChangedBy] = ()
@@ -261,7 +263,7 @@ class CallUnit(msgspec.Struct):
         self.arguments = packed_texts(self.args)
         self._pieces.clear()
         self.state = "not run" if payload.get("not_run") else payload["state"]
-        self.orphaned = payload.get("orphaned", False)
+        self.orphaned, self.skipped = payload.get("orphaned", False), payload.get("skipped", False)
         if self.content is not None:
             self.output = None
         elif self.output:
@@ -285,7 +287,9 @@ class CallUnit(msgspec.Struct):
     @property
     def word(self) -> str:
         """Its state in a word or two."""
-        return f"blocked by {self.mode} mode" if self.mode else self.state
+        if self.mode:
+            return f"blocked by {self.mode} mode"
+        return "skipped" if self.skipped else self.state
 
     @property
     def settled(self) -> bool:

@@ -113,8 +113,9 @@ class TrustCommands(FeatureCommands):
                 elif not project.problem:
                     self.say("Trusted. Its files take effect with the next message.")
             elif decision == "refuse":
-                await asyncio.to_thread(project.refuse)
-                self.say("It stays inactive; you will not be asked again (/trust to review).")
+                seen = survey or await asyncio.to_thread(project.survey)
+                await asyncio.to_thread(project.decline, seen)
+                self.say(_describe_refusal(seen))
             else:
                 await asyncio.to_thread(project.withdraw)
                 self.say("Trust revoked. Takes effect at the next message.")
@@ -122,6 +123,16 @@ class TrustCommands(FeatureCommands):
         except CogencyError as exc:
             self.complain(exc)
         await self._survey()
+
+
+def _describe_refusal(survey: "Survey") -> str:
+    """What it means that the user is not to be asked again."""
+    from cogency_tui.agent.project.trust import TrustState, name_parts
+
+    if survey.state is not TrustState.CHANGED:
+        return "It stays inactive; you will not be asked again (/trust to review)."
+    off = name_parts(survey.inactive)
+    return f"Off until it changes again: {off}. The rest stays trusted (/trust to review)."
 
 
 def _question(survey: "Survey") -> tuple[str, str]:

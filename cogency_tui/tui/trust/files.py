@@ -12,18 +12,20 @@ from textual.widget import Widget
 from textual.widgets import Input
 
 from cogency_tui.agent.project.cogency_folder import FOLDER
-from cogency_tui.agent.project.mcp_server_sources import ABOVE
+from cogency_tui.agent.project.comparison import Comparison
+from cogency_tui.agent.project.started_programs import ABOVE
 from cogency_tui.agent.project.trust import Survey
 from cogency_tui.errors import CogencyError
 from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.dialogs import Choice
 from cogency_tui.tui.kit.filter_line import FilterField
-from cogency_tui.tui.kit.lines import Line, cells, fit_path
+from cogency_tui.tui.kit.lines import Line, cells
 from cogency_tui.tui.kit.list_dialog import ListDialog
 from cogency_tui.tui.kit.number_format import plural, size
 from cogency_tui.tui.kit.select_list import LETTERS, SelectList, list_keys
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.theme_styles import ThemeStyles
+from cogency_tui.tui.trust.screen import fit_project_path
 
 
 class ReviewFile(NamedTuple):
@@ -34,17 +36,22 @@ class ReviewFile(NamedTuple):
     mark: str = ""
 
 
-def files_of(survey: Survey) -> list[ReviewFile]:
-    """The files that can be read, changed ones first."""
+def files_of(survey: Survey, project: Path) -> list[ReviewFile]:
+    """The files that are compared, those of directories too, changed ones first. Blocks."""
     found: dict[str, ReviewFile] = {}
+    comparison = Comparison(project)
     for part in survey.parts:
         changed = set(part.changed)
         for entry in part.entries:
-            if entry.kind:
-                continue
             path = (
                 entry.name.removeprefix(ABOVE) if entry.name.startswith(ABOVE) else f"{FOLDER}/{entry.name}"
             )
+            if path.endswith("/**"):
+                mark = "changed" if entry.name in changed else ""
+                for name, size_of_it in comparison.source_files(path.removesuffix("/**")).items():
+                    found.setdefault(name, ReviewFile(name, size_of_it, mark and "in changed folder"))
+            if entry.kind:
+                continue
             found[path] = ReviewFile(path, entry.size, "changed" if entry.name in changed else "")
     return sorted(found.values(), key=lambda file: not file.mark)
 
@@ -53,7 +60,7 @@ def draw_file(file: ReviewFile, width: int, styles: ThemeStyles, on: str) -> Lin
     """Draw one line of the list: its path, then its mark and size."""
     right = f"{file.mark}  {size(file.size):>10}"
     room = max(4, width - cells(right) - 1)
-    name = fit_path(one_line(file.path), room)
+    name = fit_project_path(one_line(file.path), room)
     return Line(
         [
             Segment(name + " " * max(1, room - cells(name) + 1), styles("text", on)),

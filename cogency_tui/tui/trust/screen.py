@@ -4,6 +4,7 @@ effect of trust.
 Invariant: only a key of its own grants trust, never Enter, and not before the window has shown the commands.
 """
 
+import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 from typing import ClassVar, Literal, NamedTuple, TypeAlias
@@ -13,9 +14,9 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
 from cogency_tui.agent.project.cogency_folder import FOLDER, FolderEntry
-from cogency_tui.agent.project.mcp_server_sources import ABOVE
 from cogency_tui.agent.project.planned_commands import planned_commands
-from cogency_tui.agent.project.trust import Part, PartKind, Survey, TrustState, describe_inactive
+from cogency_tui.agent.project.started_programs import ABOVE
+from cogency_tui.agent.project.trust import Part, PartKind, Survey, TrustState, describe_inactive, name_parts
 from cogency_tui.safe_text import one_line, reveal
 from cogency_tui.tui.kit.dialogs import (
     STYLES,
@@ -33,6 +34,9 @@ from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.theme_styles import ThemeStyles
 
 _SIZE = 12
+_LEAST = 12
+"""Cells for the rest of a path beside the name of its first directory."""
+
 _MOST = 40
 """The most files listed; there may be hundreds."""
 
@@ -66,6 +70,8 @@ def draw_survey(survey: Survey, problem: str, width: int, styles: ThemeStyles) -
     """Draw the state, the files, then the effect of trust; `problem` is why trusted files cannot be used."""
     role = "text" if survey.state in (TrustState.TRUSTED, TrustState.NOTHING) else "edit"
     state = _UNUSABLE if survey.problem else _STANDINGS[survey.state]
+    if off := _left_off(survey):
+        state = f"Trusted, but for {name_parts(off)}: off, and not asked about before a file changes."
     if survey.state is TrustState.CHANGED and any(part.kind != "folder" for part in survey.inactive):
         # Parts that have not changed are active.
         state = reveal(describe_inactive(survey))
@@ -79,9 +85,13 @@ def draw_survey(survey: Survey, problem: str, width: int, styles: ThemeStyles) -
     lines += [_entry(row, width, styles) for row in rows[:_MOST]]
     if len(rows) > _MOST:
         lines += wrap([Segment(f"… and {len(rows) - _MOST} more", styles("dim"))], width)
+    if survey.state is TrustState.CHANGED and survey.inactive:
+        text = f"x leaves {name_parts(survey.inactive)} off and does not ask again before a file changes. "
+        lines += [BLANK, *wrap([Segment(f"{text}The rest stays trusted.", styles("dim"))], width)]
     for part in survey.parts:
-        if part.kind == "skill" and part.problem:
-            text = f"✗ {reveal(part.path)}: {reveal(part.problem)}. Not used."
+        # That of the folder is the survey's own.
+        if part.kind != "folder" and part.problem:
+            text = f"✗ {reveal(part.path)}: {reveal(part.problem.rstrip('.'))}. Not used."
             lines += wrap([Segment(text, styles("edit"))], width)
     for command in survey.unknown:
         text = f"✗ Cannot determine which project files this starts: {reveal(command)}"
@@ -90,6 +100,12 @@ def draw_survey(survey: Survey, problem: str, width: int, styles: ThemeStyles) -
         for kind in survey.kinds:
             lines += [BLANK, *wrap([Segment(_MEANINGS[kind], styles("dim"))], width)]
     return lines
+
+
+def _left_off(survey: Survey) -> list[Part]:
+    """The parts that the user has left off, of a project that is trusted otherwise."""
+    is_trusted = survey.state is TrustState.TRUSTED
+    return [part for part in survey.parts if is_trusted and part.state is TrustState.REFUSED]
 
 
 def draw_planned(survey: Survey, width: int, styles: ThemeStyles) -> list[Line]:
@@ -111,6 +127,15 @@ def draw_planned(survey: Survey, width: int, styles: ThemeStyles) -> list[Line]:
     return lines
 
 
+def fit_project_path(path: str, room: int) -> str:
+    """Fit a path from the project into `room` cells; `.claude` at its beginning is not abbreviated."""
+    first, slash, rest = path.partition("/")
+    left = room - cells(first) - 1
+    if not first.startswith(".") or not rest or left < _LEAST:
+        return fit_path(path, room)
+    return f"{first}{slash}{fit_path(rest, left)}"
+
+
 class _Row(NamedTuple):
     """A file or skill: its path from the project, a mark, its size or what it is instead, and whether that
     deserves attention.
@@ -128,6 +153,7 @@ def _rows(part: Part, state: TrustState) -> Iterator[_Row]:
     if is_skill:
         is_new = state is TrustState.CHANGED and part.state is TrustState.UNKNOWN
         mark = "changed" if part.state is TrustState.CHANGED else "new" if is_new else ""
+        mark = "off" if part.state is TrustState.REFUSED and state is not TrustState.REFUSED else mark
         mark = "unusable" if part.problem else mark
         total = size(sum(entry.size for entry in part.entries))
         kind = f"{plural(len(part.entries), 'file')}  {total:>{_SIZE}}"
@@ -163,7 +189,7 @@ def _entry(row: _Row, width: int, styles: ThemeStyles) -> Line:
     right = f"{row.mark}  {kind}" if row.mark else kind
     right = f"{right:>{_SIZE}}"
     room = max(4, width - cells(right) - 1)
-    name = fit_path(one_line(row.path), room)
+    name = fit_project_path(one_line(row.path), room)
     return Line(
         [
             Segment(name + " " * max(1, room - cells(name) + 1), styles("text")),
@@ -180,6 +206,7 @@ _ESSENTIAL = 5
 _TRUST: Choice = ("t", "trust", "decide('trust')")
 _LATER: Choice = ("n", "not now", "close")
 _NEVER: Choice = ("x", "never ask", "decide('refuse')")
+_LEAVE_OFF: Choice = ("x", "leave off", "decide('refuse')")
 _READ_ON: Choice = ("space", "read on", "page(1)")
 _VIEW: Choice = ("v", "view files", "view")
 _WITHDRAW: Choice = ("w", "revoke trust", "decide('withdraw')")
@@ -235,13 +262,21 @@ class TrustScreen(ReadingScreen[Decision]):
             return False
         return any(offered == f"decide({parameters[0]!r})" for _key, _label, offered in self._answers())
 
+    def action_page(self, direction: int) -> None:
+        """Scroll by a page; read on from the first line that was passed over."""
+        body = self.query_one(QuestionBody)
+        if direction > 0 and body.is_unseen_above and body.is_vertical_scroll_end:
+            body.jump(body.first_unseen)
+        else:
+            super().action_page(direction)
+
     def action_decide(self, decision: Decision) -> None:
         self.dismiss(decision)
 
-    def action_view(self) -> None:
+    async def action_view(self) -> None:
         from cogency_tui.tui.trust.files import TrustFilesScreen, files_of
 
-        if files := files_of(self._survey):
+        if files := await asyncio.to_thread(files_of, self._survey, self._project):
             app_of(self).push_screen(TrustFilesScreen(files, self._project))
 
     def _choices(self) -> list[Choice]:
@@ -253,11 +288,13 @@ class TrustScreen(ReadingScreen[Decision]):
     def _answers(self) -> list[Choice]:
         match self._survey.state:
             case TrustState.TRUSTED:
-                return [_WITHDRAW, _CLOSE]
+                return [*([_TRUST] if _left_off(self._survey) else []), _WITHDRAW, _CLOSE]
             case TrustState.REFUSED:
                 return [_TRUST, _CLOSE] if self._survey.digest else [_CLOSE]
             case TrustState.NOTHING:
                 return [_CLOSE]
+            case TrustState.CHANGED:
+                return [*([_TRUST] if self._survey.digest else []), _LATER, _LEAVE_OFF]
             case _:
                 # Unusable files cannot be trusted either.
                 return [*([_TRUST] if self._survey.digest else []), _LATER, _NEVER]

@@ -70,11 +70,11 @@ def _timed(heading: str, name: str, needs: Needs) -> Column:
 
 
 def _failed(figures: Figures) -> str:
-    return _of_share(figures.failed, figures.ran)
+    return _of_share(figures.failed, figures.calls)
 
 
 def _reverted(figures: Figures) -> str:
-    return _of_share(figures.reverted, figures.decided)
+    return _of_share(figures.reverted, figures.hunks)
 
 
 def _slips(figures: Figures) -> float:
@@ -116,8 +116,8 @@ SUCCESS: tuple[Column, ...] = (
     Column("malf./100", _slips_text, _slips, "requests"),
     _counted("errors", "failed_turns", "requests"),
 )
-"""What came of it: of the calls that ran, those that failed; of the hunks that are decided, those that were
-reverted; turns that ended in an error."""
+"""What came of it: of the calls, those that failed; of the hunks, those that were reverted; turns that ended
+in an error."""
 
 
 def columns_of(report: UsageReport, columns: Sequence[Column]) -> list[Column]:
@@ -137,11 +137,14 @@ def label_of(labels: Sequence[str]) -> str:
     return " · ".join(label or "–" for label in labels)
 
 
+def describe_too_few(trends: Sequence[Trend]) -> str:
+    """Name the figures of which one of two periods has too few cases, in one line; empty without any."""
+    names = [trend.name for trend in trends if trend.verdict == "too few"]
+    return f"too few cases to compare: {', '.join(names)}" if names else ""
+
+
 def describe_trend(trend: Trend) -> str:
-    """Compare two periods in words: `6% of 211, before 4% of 190: no clear change`. Where one has too few
-    cases, only their number."""
-    if trend.verdict == "too few":
-        return f"n={trend.now.cases:,}, before n={trend.before.cases:,}: too few to compare"
+    """Compare two periods in words: `6% of 211, before 4% of 190: no clear change`."""
     now, before = (_describe_rate(trend, rate) for rate in (trend.now, trend.before))
     return f"{now}, before {before}: {trend.verdict}"
 

@@ -31,6 +31,7 @@ from cogency_tui.tui.kit.meter import draw_bar
 from cogency_tui.tui.kit.number_format import plural
 from cogency_tui.tui.kit.select_list import SelectList, list_keys
 from cogency_tui.tui.kit.tab_bar import TabBar
+from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.theme_styles import ThemeStyles
 from cogency_tui.tui.usage.columns import (
     SPENT,
@@ -38,6 +39,7 @@ from cogency_tui.tui.usage.columns import (
     Column,
     amount_of,
     columns_of,
+    describe_too_few,
     describe_trend,
 )
 from cogency_tui.workspace.protected_names import short_path
@@ -120,6 +122,9 @@ class UsageScreen(ListDialog[Found | None, UsageRow]):
         *(
             Binding(str(number), f"detail({name!r})", f"By {name}", show=False, id=f"usage.{name}")
             for number, name in enumerate(DIMENSIONS, 1)
+        ),
+        Binding(
+            "f1,question_mark", "help", "Help", show=False, id="usage.help", tooltip="Keys of this screen"
         ),
         Binding("escape,q", "close", "Close", id="usage.close"),
         *list_keys("usage"),
@@ -311,10 +316,19 @@ class UsageScreen(ListDialog[Found | None, UsageRow]):
         if report is None or row is None:
             return []
         lines = [self._draw_weeks(report, row, width, styles)]
-        lines += [line for trend in row.trends for line in _draw_trend(trend, width, styles)]
+        compared = [trend for trend in row.trends if trend.verdict != "too few"]
+        lines += [line for trend in compared for line in _draw_trend(trend, width, styles)]
+        if few := describe_too_few(row.trends):
+            lines += wrap([Segment(f"· {few[:1].upper()}{few[1:]}", styles("dim"))], width)
         if not row.trends:
             lines += wrap([Segment("All time has no period before to compare with.", styles("dim"))], width)
         return lines
+
+    def action_help(self) -> None:
+        """Show the keys of this screen."""
+        from cogency_tui.tui.help.screen import HelpScreen, collect_keys
+
+        app_of(self).push_screen(HelpScreen("Usage", collect_keys(self)))
 
     def _draw_weeks(self, report: UsageReport, row: UsageRow, width: int, styles: ThemeStyles) -> Line:
         amount = amount_of(report)

@@ -5,8 +5,13 @@ import stat
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from cogency_tui.workspace.git.configured_paths import configurations, directories, named
+
 _READ_BY_GIT = (".gitignore", ".gitattributes", ".gitmodules", ".mailmap")
-_OWN_FILES = ("HEAD", "config", "config.worktree", "index", "packed-refs", "info/exclude", "info/attributes")
+_OWN_FILES = (
+    *("HEAD", "config", "config.worktree", "commondir", "index", "packed-refs", "shallow"),
+    *("info/exclude", "info/attributes", "info/sparse-checkout", "objects/info/alternates"),
+)
 _MOST_ENTRIES = 50_000
 """Most entries of directories in which such files are searched."""
 
@@ -18,12 +23,32 @@ def blocked(directory: Path, paths: Sequence[Path] = (), *, below: bool = False)
     places = dict.fromkeys(place for top in (directory, *tops) for place in (top, *top.parents))
     if any(_waits(place / name) for place in places for name in _READ_BY_GIT):
         return True
-    own = next(
-        (place / ".git" for place in (directory, *directory.parents) if (place / ".git").exists()), None
-    )
-    if own is not None and (_waits(own) or any(_waits(own / name) for name in _OWN_FILES)):
+    if waits_for_configuration(directory):
         return True
     return below and any(_waits(path) for path in _ignore_files(tops))
+
+
+def waits_for_configuration(directory: Path) -> bool:
+    """Return whether git would wait forever in `directory` for a file of the repository itself, or for one
+    that its configuration names."""
+    return any(
+        _waits_in(place / ".git")
+        for place in (directory, *directory.parents)
+        if os.path.lexists(place / ".git")
+    )
+
+
+def _waits_in(git: Path) -> bool:
+    # Before every question to git: paths would take longer than what they are for.
+    if _waits(git) or any(_waits(f"{each}/{name}") for each in directories(git) for name in _OWN_FILES):
+        return True
+    found = named(configurations(git))
+    return any(_waits(path) for path in (*found.includes, *(git.parent / each for each in found.read)))
+
+
+def is_unreadable(path: Path) -> bool:
+    """Return whether a path is no file that ends."""
+    return _waits(path) or path.is_dir()
 
 
 def _ignore_files(tops: Iterable[Path]) -> Iterator[Path]:
@@ -45,10 +70,10 @@ def _ignore_files(tops: Iterable[Path]) -> Iterator[Path]:
             continue
 
 
-def _waits(path: Path) -> bool:
+def _waits(path: Path | str) -> bool:
     """Return whether opening it may wait."""
     try:
-        mode = path.stat().st_mode
+        mode = os.stat(path).st_mode  # noqa: PTH116 (also text)
     except OSError:
         return False
     return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))

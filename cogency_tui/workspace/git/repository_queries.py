@@ -355,6 +355,10 @@ class Repository(SafeGit):
         links = [entry for entry in answer.split(b"\0") if entry.startswith(b"160000 ")]
         return [root / os.fsdecode(link.partition(b"\t")[2]) for link in links]
 
+    def records(self, paths: Sequence[str]) -> bool:
+        """Return whether the index has files at or below one of these paths from the directory."""
+        return bool(self._run(["ls-files", "-z", "--", *paths], literal=True))
+
     def has_unrecorded(self) -> bool:
         """Return whether `git add` may record repositories inside this one."""
         answer = self._run(["ls-files", "--others", "--exclude-standard", "-z", "--full-name", ":/"])

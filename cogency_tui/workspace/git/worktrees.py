@@ -1,8 +1,8 @@
 """The git worktrees of a repository: made, described, merged into its working tree, and removed.
 
 Invariant: as with every other question to git, nothing runs that the repository's own configuration names.
-Where it names filters, files would be checked out and committed without them: nothing is done. The calls
-block.
+Where it names filters, files would be checked out and committed without them: nothing is done. Files that it
+has merged by a program of its own conflict. Nothing is asked within another repository. The calls block.
 """
 
 import os
@@ -49,6 +49,8 @@ _UNDER_WAY = {
     "REVERT_HEAD": "revert",
 }
 _UNMERGED = {"DD", "AU", "UD", "UA", "DU", "AA", "UU"}
+_FILTERED = "This repository configures filters of its own, which are not run: no worktree of it is {done}."
+_NO_STAGING = "Git could not stage the files."
 _NO_COMMIT = "Git could not commit the files. It may not know your name: set user.name and user.email."
 _ORIGIN = "cogency-from"
 """The file in git's directory of a worktree with the name of the branch that it was made from."""
@@ -70,11 +72,13 @@ class Unmerged:
 class WorkingTree(SafeGit):
     """The working tree at `directory`: the repository's main one, or a worktree."""
 
+    _reads_again = True
+
     def __init__(self, directory: Path) -> None:
         super().__init__(directory, _PATIENCE)
         self._environment |= {name: os.environ[name] for name in _IDENTITY if name in os.environ}
 
-    @cached_property
+    @property
     def problem(self) -> str:
         """Why there can be no worktree of it; empty if there can."""
         top = None if blocked(self.directory) else self._ask("rev-parse", "--show-toplevel")
@@ -83,17 +87,10 @@ class WorkingTree(SafeGit):
         if Path(top.removesuffix("\n")) != self.directory:
             return f"This project is a part of the repository {shown(top.strip())}."
         if self.has_filters:
-            return (
-                "This repository configures filters of its own, which are not run: no worktree of it is made."
-            )
+            return _FILTERED.format(done="made")
         if self._ask("rev-parse", "--verify", "--quiet", "HEAD^{commit}") is None:
             return "This repository has no commit yet."
         return ""
-
-    @property
-    def has_filters(self) -> bool:
-        """True if the repository itself configures filters, or may do so."""
-        return self._filters is None or bool(self._filters)
 
     @property
     def head(self) -> str:
@@ -150,8 +147,8 @@ class WorkingTree(SafeGit):
         Raises:
             WorkspaceError: git has no answer.
         """
-        begins = ("grep", "-G", "-I", "-l", "-z", "--no-recurse-submodules", "-e", "^<<<<<<< ", commit, "--")
-        answer = self._run(begins, self._filters or (), _NO_MATCH)
+        flags = ("-G", "-I", "-l", "-z", "--no-recurse-submodules", "--no-textconv", "-e", "^<<<<<<< ")
+        answer = self._ask_bytes("grep", *flags, commit, "--", also=_NO_MATCH)
         base = self._ask("merge-base", "HEAD", commit)
         if answer is None or base is None:
             raise WorkspaceError("Git cannot search the branch for conflict markers.")
@@ -205,13 +202,23 @@ class WorkingTree(SafeGit):
         """Make a worktree at `path`, with a new branch from the last commit.
 
         Raises:
-            WorkspaceError: git cannot.
+            WorkspaceError: git cannot, or the configuration has filters there; none is left.
         """
         path.parent.mkdir(parents=True, exist_ok=True)
+        problem = f"Git could not make a worktree at {shown(str(path))}."
         self._require(
-            f"Git could not make a worktree at {shown(str(path))}.",
-            *("worktree", "add", "--quiet", "-b", branch, "--", str(path), "HEAD"),
+            problem,
+            *("worktree", "add", "--quiet", "--no-checkout", "-b", branch, "--", str(path), "HEAD"),
         )
+        try:
+            made = WorkingTree(path)
+            # What the configuration includes depends on the directory and on the branch.
+            if made.has_filters:
+                raise WorkspaceError(_FILTERED.format(done="made"))
+            made._require(problem, "reset", "--hard", "--quiet", "--no-recurse-submodules")
+        except WorkspaceError:
+            self.remove(path, branch)
+            raise
 
     def has_branch(self, branch: str) -> bool:
         """Return whether there is a branch of this name."""
@@ -285,8 +292,8 @@ class WorkingTree(SafeGit):
                 copy2(own, index)
             aside = WorkingTree(self.directory)
             aside._environment = aside._environment | {"GIT_INDEX_FILE": str(index)}
-            aside._require("Git could not stage the files.", "add", "--all")
-            tree = aside._require("Git could not stage the files.", "write-tree").strip()
+            aside._stage()
+            tree = aside._require(_NO_STAGING, "write-tree").strip()
             words = ("commit-tree", "--no-gpg-sign", "-p", "HEAD", "-m", message, tree)
             return aside._require(_NO_COMMIT, *words).strip()
         finally:
@@ -298,11 +305,26 @@ class WorkingTree(SafeGit):
         Raises:
             WorkspaceError: git cannot.
         """
-        self._require("Git could not stage the files.", "add", "--all")
+        self._stage()
         self._require(
             _NO_COMMIT,
             *("commit", "--quiet", "--no-verify", "--no-gpg-sign", "--cleanup=whitespace", "-m", message),
         )
+
+    def _stage(self) -> None:
+        """Stage all files that differ from the index. `git add --all` would ask each repository inside this
+        one for its status, with the programs that its own configuration names.
+
+        Raises:
+            WorkspaceError: git cannot.
+        """
+        entries = [(entry[1], entry[3:].rstrip("/")) for entry in self._status()]
+        gone = [path for letter, path in entries if letter == "D"]
+        present = [path for letter, path in entries if letter not in "D "]
+        for flags, paths in ((["--force-remove"], gone), (["--add", "--replace"], present)):
+            lines = b"".join(os.fsencode(path) + b"\0" for path in paths)
+            if paths and self._ask_bytes("update-index", *flags, "-z", "--stdin", stdin=lines) is None:
+                raise WorkspaceError(_NO_STAGING)
 
     def conflicts(self, branch: str) -> list[str]:
         """The files in which both this tree's commit and a branch changed the same lines.
@@ -311,7 +333,7 @@ class WorkingTree(SafeGit):
             WorkspaceError: git has no answer.
         """
         merging = ["merge-tree", "--write-tree", "--name-only", "--no-messages", "-z", "HEAD", branch]
-        answer = self._run(merging, self._filters or (), _CONFLICT)
+        answer = self._ask_bytes(*merging, also=_CONFLICT)
         if answer is None:
             raise WorkspaceError("Git cannot try the merge.", "It needs git 2.38 or later.")
         _tree, *names = answer.decode("utf-8", "surrogateescape").split("\0")
@@ -324,7 +346,10 @@ class WorkingTree(SafeGit):
         Raises:
             WorkspaceError: git cannot; nothing was changed.
         """
-        answer = self._ask("merge", "--quiet", "--no-edit", "--no-verify", "--no-gpg-sign", branch)
+        if self.has_filters:
+            raise WorkspaceError(_FILTERED.format(done="merged"))
+        flags = ("--strategy=ort", "--quiet", "--no-stat", "--no-edit", "--no-verify", "--no-gpg-sign")
+        answer = self._ask("merge", *flags, "--no-autostash", branch)
         if answer is None:
             self._ask("merge", "--abort")
             raise WorkspaceError(f"Git could not merge {branch}.", f"Run `git merge {branch}` to see why.")
@@ -337,10 +362,7 @@ class WorkingTree(SafeGit):
         """
         answer = self._require(
             "Git cannot compare the branch.",
-            "diff",
-            "--name-only",
-            "--no-renames",
-            "-z",
+            *("diff", "--name-only", "--no-renames", "--no-ext-diff", "--no-textconv", "-z"),
             f"HEAD...{branch}",
             "--",
         )

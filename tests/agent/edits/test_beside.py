@@ -198,3 +198,19 @@ async def test_a_settled_command_knows_what_was_written_after_the_look(
     (edit,) = await two.own.edits()
     assert (edit.before.size, edit.before.kept) == (len("written\n"), True)
     await commands.end(begun, CommandEdits(StoredCopies()))
+
+
+async def test_what_another_command_writes_after_the_last_look_is_shared(
+    two: _Two, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def write() -> None:
+        two.other.put("there", "both\n")
+
+    async with AsyncExitStack() as stack:
+        async with two.own.calls.around_command("own", "shell"):
+            two.own.put("there", "own\n")
+            settle()
+            await stack.enter_async_context(_command(two.other))
+            _at_the_look(monkeypatch, two.own, write, after=True)
+        (edit,) = await two.own.edits()
+        assert (edit.after.size, edit.shared_with) == (len("both\n"), (two.other.conversation,))

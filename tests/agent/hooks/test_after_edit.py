@@ -1,5 +1,9 @@
 """A formatter that runs after each edit of the model's: what it changes is journaled as its own."""
 
+import asyncio
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,7 +17,6 @@ from tests.agent.hooks.bench import (
     call,
     edit,
     edits,
-    hook,
     only_result,
     runs,
     shell,
@@ -67,6 +70,24 @@ async def test_both_hunks_are_reviewed_and_each_reverted_apart(bench: Bench) -> 
         await review.undo()
         await review.revert(Target(1, "a.py", (ours.id,)))
         assert file.read_text() == BOTH.replace("return 2", "return 1")
+
+
+async def test_the_model_learns_whose_change_was_reverted(bench: Bench) -> None:
+    put(bench)
+    hooks = {"fmt": FORMAT}
+    async with bench.agent(edit("return 1", "return 2"), "Ok.", "Ok.", "Ok.", hooks=hooks) as agent:
+        await turn(agent)
+        review = agent.review("c")
+        key = (await review.overview()).groups[0].files[0].key
+        theirs, ours = (await review.diff(key)).hunks
+        await review.revert(Target(1, "a.py", (theirs.id,)))
+        await turn(agent, "first")
+        assert (
+            "- a.py: the change of the hook fmt in turn 1 was reverted; your own edit stands.\n" in bench.sent
+        )
+        await review.revert(Target(1, "a.py", (ours.id,)))
+        await turn(agent, "second")
+        assert "- a.py: your change of turn 1 was reverted.\n" in bench.sent
 
 
 async def test_where_it_changed_the_models_lines_its_part_is_reverted_alone(bench: Bench) -> None:
@@ -226,13 +247,62 @@ async def test_a_large_change_is_sent_as_counts(bench: Bench) -> None:
     assert file.read_text().startswith("1\n2\n")
 
 
-async def test_other_files_that_it_leaves_are_its_own_and_no_news_to_the_model(bench: Bench) -> None:
+async def test_other_files_that_it_leaves_are_its_own_and_named_to_the_model_once(bench: Bench) -> None:
     put(bench, "x = 1\n")
     async with bench.agent(
-        edit("x = 1", "x = 2"), "Ok.", hooks={"log": hook("after_edit", "touch", "log.txt")}
+        edit("x = 1", "x = 2"),
+        "Ok.",
+        edit("x = 2", "x = 3"),
+        "Ok.",
+        hooks={"log": shell("after_edit", "echo done >> log.txt")},
     ) as agent:
         note = only_result(await turn(agent))["payload"].get("note", "")
         assert [(each.tool, each.kind, each.path) for each in (await edits(agent))[1:]] == [
             ("hook:log", "created", "log.txt")
         ]
-    assert note == ""
+        assert note == "[The hook log changed a file that you have not read: log.txt]"
+        assert only_result(await turn(agent))["payload"].get("note", "") == ""
+
+
+_KILLED = """
+import asyncio, os, sys
+from pathlib import Path
+from tests.agent.hooks.bench import Bench, edit, shell, turn
+
+async def main():
+    bench = Bench(Path(sys.argv[1]), Path(sys.argv[2]))
+    script = 'echo "# more" >> a.py; kill -9 "$1"; sleep 60'
+    hooks = {"fmt": shell(sys.argv[3], script, str(os.getpid()))}
+    async with bench.agent(edit("return 1", "return 2"), hooks=hooks) as agent:
+        await turn(agent)
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize("event", ["after_edit", "before_edit"])
+async def test_a_hook_that_the_end_of_the_program_cut_off_leaves_the_call_its_result(
+    bench: Bench, event: str
+) -> None:
+    file = put(bench)
+    words = [sys.executable, "-c", _KILLED, str(bench.root), str(bench.data), event]
+    killed = await asyncio.to_thread(subprocess.run, words, check=False)
+    assert killed.returncode == -signal.SIGKILL
+    async with bench.agent("Ok.") as agent:
+        await turn(agent, "go on")
+        stored = await (await agent.store()).events("c")
+    (result,) = results(stored)
+    payload = result["payload"]
+    assert result["tool"] == "edit"
+    assert "# more" in file.read_text()
+    if event == "after_edit":
+        assert (payload["state"], payload["error"]) == ("done", False)
+        assert payload["outcome"] == "done; the hook fmt was cut off"
+        lines = ["Done: changed a.py.", "Then the program ended while the hook fmt ran."]
+        assert payload["content"].splitlines()[:2] == lines
+        assert "return 2" in file.read_text()
+    else:
+        assert (payload["state"], payload["error"]) == ("interrupted", True)
+        assert "edit itself did not run." in payload["content"]
+    assert payload["content"].endswith("The changes of the hook until then:\nchanged a.py")
+    assert "hook:fmt" not in str(bench.provider.sent)

@@ -144,6 +144,18 @@ async def test_it_has_the_environment_of_commands(bench: Bench, monkeypatch: pyt
     assert "not a tty" in lines
 
 
+async def test_addresses_with_passwords_are_not_in_its_environment(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DATABASE_URL", "postgres://u:pw@h/db")
+    monkeypatch.setenv("OTHER_URL", "postgres://h/db")
+    (bench.root / "a.py").write_text("x = 1\n")
+    hooks = {"env": shell("after_edit", "env | grep -E '_URL' | sed s,postgres,,")}
+    async with bench.agent(edit("x = 1", "x = 2"), "Ok.", hooks=hooks) as agent:
+        (run,) = runs(await turn(agent))
+    assert run["output"].splitlines() == ["OTHER_URL=://h/db"]
+
+
 async def test_no_hooks_run_inside_a_hook(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COGENCY_HOOK", "outer")
     async with bench.agent(

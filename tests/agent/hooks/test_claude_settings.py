@@ -94,7 +94,7 @@ def test_a_command_with_arguments_is_run_without_a_shell() -> None:
     [
         ("uv run $CLAUDE_PROJECT_DIR/.claude/hooks/pre_tool_use.py", "pre_tool_use.py"),
         ('"$CLAUDE_PROJECT_DIR"/.claude/hooks/check-style.sh', "check-style.sh"),
-        ("jq -r '.tool_input.file_path' | xargs npx prettier --write", "jq"),
+        ("jq -r '.tool_input.file_path' | xargs npx prettier --write", "prettier"),
         ("afplay /System/Library/Sounds/Glass.aiff", "afplay"),
         ("bash -c 'exit 0'", "exit"),
         ("\x1b[2J; $(touch x)", "2J"),
@@ -163,3 +163,21 @@ def test_a_file_of_another_form_is_refused_with_its_line(text: str, told: str) -
         read_claude_hooks(data, "user", "settings.json")
     assert told in str(raised.value)
     assert command_lines(data) == []
+
+
+@cases(
+    ("line", "name"),
+    [
+        ("jq -r .tool_input.file_path", "jq"),
+        ("jq -r '.tool_input.file_path' | xargs prettier --write", "prettier"),
+        ("python3 .claude/hooks/check.py", "check.py"),
+    ],
+)
+def test_a_filter_is_no_name(line: str, name: str) -> None:
+    (hook,) = read({"PostToolUse": [{"hooks": [command(line)]}]})
+    assert hook.name == name
+
+
+def test_an_event_that_does_not_exist_is_unknown() -> None:
+    (hook,) = read({"PostTooluse": [{"hooks": [command("x")]}]})
+    assert hook.problem == "unknown event: PostTooluse"

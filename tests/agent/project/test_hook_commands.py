@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from cogency_tui.agent.project.hook_commands import imports_from_project, runs_of
-from cogency_tui.agent.project.mcp_server_sources import programs_of, programs_of_hooks
+from cogency_tui.agent.project.started_programs import programs_of, programs_of_hooks
+from cogency_tui.agent.project.trust import Trust
 
 FILES = (
     "x.sh",
@@ -80,6 +81,16 @@ def test_a_script_is_found_from_the_directory_that_the_command_enters(
         "$FORMATTER x",
         "python3 -m tools.own",
         "npm run fmt",
+        "python3 -c 'print(1)'",
+        "sh {file}",
+        "sh scripts/missing.sh",
+        "cp tools/cmds scripts/x.sh && sh scripts/x.sh",
+        "cat tools/cmds > scripts/x; sh scripts/x",
+        "cp -t scripts tools/cmds; sh scripts/x",
+        "curl --output=scripts/x localhost; sh scripts/x",
+        "sh ../elsewhere.sh",
+        "hash -p scripts/x date; date",
+        "vim -es -S x; vim() { :; }",
     ],
 )
 def test_what_the_shell_decides_is_said_to_be_unknown(project: Path, line: str) -> None:
@@ -92,8 +103,16 @@ def test_what_the_shell_decides_is_said_to_be_unknown(project: Path, line: str) 
         "jq -r '.tool_input.file_path | select(.)' | xargs ruff format",
         'read f; if [[ $f == *.py ]]; then ruff format "$f"; fi',
         "echo done >> hooks.log",
-        "python3 - <<'END'\nprint(1)\nEND",
         "date",
+        "black -q {file}",
+        "gofmt -w {file}",
+        "/usr/bin/env ruff check {file}",
+        "python3 -m black {file}",
+        "sed -i 's/[ \\t]*$//' {file}",
+        "awk '{print $1}' x.txt",
+        "git rev-parse HEAD",
+        "command -v jq >/dev/null 2>&1 || exit 0; jq .",
+        'n=0; (( n += 1 )); log() { echo "$*"; }; log done',
     ],
 )
 def test_what_is_only_an_argument_is_not(project: Path, line: str) -> None:
@@ -108,6 +127,78 @@ def test_what_a_script_runs_by_a_path_belongs_to_it(project: Path) -> None:
     assert "../lib/y.sh" in before.files
     script.write_text('for f in lib/*.sh; do bash "$f"; done\n')
     assert programs_of_hooks(project, ["bash scripts/x.sh"]).unknown == ("bash scripts/x.sh",)
+
+
+def test_scripts_are_followed_to_the_end(project: Path) -> None:
+    names = [f"deep/{number}.sh" for number in range(12)]
+    (project / "deep").mkdir()
+    for name, following in zip(names, [*names[1:], "lib/y.sh"], strict=True):
+        (project / name).write_text(f"#!/bin/bash\nset -e\nmain() {{ bash {following}; }}\nmain\n")
+    before = programs_of_hooks(project, [f"sh {names[0]}"])
+    assert not before.unknown
+    assert {*before.files} >= {f"../{name}" for name in names} | {"../lib/y.sh"}
+    (project / "lib/y.sh").write_text("touch other\n")
+    assert programs_of_hooks(project, [f"sh {names[0]}"]) != before
+
+
+def test_where_following_ends_it_says_so(project: Path) -> None:
+    for number in range(60):
+        (project / f"lib/{number}.sh").write_text(f"sh lib/{number + 1}.sh\n")
+    (project / "lib/60.sh").write_text("date\n")
+    assert programs_of_hooks(project, ["sh lib/0.sh"]).unknown == ("sh lib/0.sh",)
+    assert not programs_of_hooks(project, ["sh lib/40.sh"]).unknown
+    (project / "lib/60.sh").write_text("# x\n" * 20_000 + "sh lib/y.sh\n")
+    assert programs_of_hooks(project, ["sh lib/40.sh"]).unknown == ("sh lib/40.sh",)
+
+
+def test_scripts_that_call_each_other_end(project: Path) -> None:
+    (project / "scripts/x.sh").write_text("sh lib/y.sh\n")
+    (project / "lib/y.sh").write_text("sh scripts/x.sh\n")
+    assert not programs_of_hooks(project, ["sh scripts/x.sh"]).unknown
+
+
+@pytest.mark.parametrize(
+    ("line", "named"),
+    [
+        ("awk -f inc/x.awk", "inc/x.awk"),
+        ("vim -es -u inc/x.vim", "inc/x.vim"),
+        ("perl -Iinc -MEvil", None),
+        ("node -e \"require('./inc/m')\"", "inc/m.js"),
+        ("node -r ./inc/m x.js", "inc/m.js"),
+        ("git commit -am x", None),
+        ("git status", None),
+        ("eslint --fix {file}", None),
+        ("prettier --config inc/rc.js --write {file}", "inc/rc.js"),
+        ("mypy .", None),
+        ("pylint --rcfile=inc/rc", "inc/rc"),
+        ("flake8", None),
+        ("jest", None),
+        ("vitest run", None),
+        ("cmake .", None),
+        ("expect inc/x.exp", "inc/x.exp"),
+        ("tclsh inc/x.tcl", "inc/x.tcl"),
+        ("gdb -batch -x inc/x.gdb", "inc/x.gdb"),
+        ("sed -f inc/x.sed a", "inc/x.sed"),
+        ("fish inc/x.fish", "inc/x.fish"),
+        ("Rscript inc/x.R", "inc/x.R"),
+        ("bash --rcfile inc/rc scripts/x.sh", "inc/rc"),
+        ("no-such-program inc/rc", "inc/rc"),
+        ("sed '1e sh inc/rc' a", "inc/rc"),
+        ("python3 -c 'exec(open(\"inc/rc\").read())'", "inc/rc"),
+        ("sort --compress-program=inc/rc a", "inc/rc"),
+    ],
+)
+def test_of_other_programs_it_is_said_and_what_they_name_is_compared(
+    project: Path, line: str, named: str | None
+) -> None:
+    if named is not None:
+        (project / named).parent.mkdir()
+        (project / named).write_text("before")
+    before = programs_of_hooks(project, [line])
+    assert before.unknown == (line,)
+    if named is not None:
+        (project / named).write_text("after")
+        assert programs_of_hooks(project, [line]) != before
 
 
 def test_the_words_of_a_command_are_not_split_again(project: Path) -> None:
@@ -142,3 +233,36 @@ def test_a_module_of_the_project_is_run_for_its_own_hooks_only(project: Path) ->
     assert not imports_from_project("python3 -m tools.own", project, may_name_modules=True)
     assert imports_from_project("python3 -m tools.own", project, may_name_modules=False)
     assert imports_from_project("python3 -m json.tool", project, may_name_modules=True)
+
+
+@pytest.mark.parametrize(
+    ("line", "is_known"),
+    [
+        ("uv run $CLAUDE_PROJECT_DIR/scripts/x.py", True),
+        ('uv run --quiet --script "$CLAUDE_PROJECT_DIR"/scripts/x.py --fix', True),
+        ("uv run scripts/none.py", False),
+        ("uv run --with rich scripts/x.py", False),
+        ("uv run pytest", False),
+        ("uv sync", False),
+        ("npx run scripts/x.py", False),
+    ],
+)
+def test_a_script_that_uv_runs_is_known(project: Path, line: str, is_known: bool) -> None:
+    (project / "pyproject.toml").write_text("")
+    found = programs_of_hooks(project, [line])
+    assert (found.unknown == ()) is is_known
+    if is_known:
+        assert {"../scripts/x.py", "../scripts/**", "../pyproject.toml"} <= found.files.keys()
+
+
+def test_a_hook_that_does_not_run_starts_nothing_unknown(project: Path) -> None:
+    config = '[hooks.a]\non = "after_edit"\nenabled = false\ncommand = ["make", "fmt"]\n'
+    assert programs_of(project, {"config.toml": config.encode()}).unknown == ()
+    assert programs_of(project, {"config.toml": config.replace("false", "true").encode()}).unknown
+    entry = {"hooks": [{"type": "command", "command": "make fmt"}]}
+    settings = project / ".claude" / "settings.json"
+    settings.parent.mkdir()
+    trust = Trust(project.parent / "trusted.toml")
+    for event, unknown in (("PreCompact", ()), ("Stop", ("make fmt",))):
+        settings.write_text(json.dumps({"hooks": {event: [entry]}}))
+        assert trust.survey(project).unknown == unknown

@@ -79,7 +79,18 @@ def test_hooks_and_servers_of_the_configuration_are_shown(desk: Desk) -> None:
         PlannedCommand(place, "after_call (off)", "sh -c x", "enabled = false", "off"),
         PlannedCommand(place, "(wrong)", "3", hook="wrong"),
         PlannedCommand(place, "MCP server docs", "npx docs"),
+        PlannedCommand(place, "MCP server web", "http://x"),
     ]
+
+
+def test_what_decides_the_program_of_a_server_is_shown(desk: Desk) -> None:
+    desk.put(
+        ".cogency/config.toml",
+        '[mcp.docs]\ncommand = "git"\nargs = ["serve"]\ncwd = "tools"\n'
+        '[mcp.docs.env]\nLD_PRELOAD = "./x.so"\nNODE_OPTIONS = "-r ./y.js"\nA = "\\u001b[2J"\n',
+    )
+    (planned,) = desk.shown()
+    assert planned.command == "LD_PRELOAD=./x.so NODE_OPTIONS='-r ./y.js' A='␛[2J' git serve (in tools)"
 
 
 @pytest.mark.parametrize(
@@ -105,3 +116,9 @@ def test_skills_and_other_files_have_none(desk: Desk) -> None:
     desk.put(".cogency/commands/x.md", "!`evil`")
     desk.put(".claude/skills/pdf/SKILL.md", "x")
     assert desk.shown() == []
+
+
+def test_an_event_that_does_not_exist_is_named_as_such(desk: Desk) -> None:
+    desk.put(".cogency/config.toml", '[hooks.fmt]\non = "after_edits"\ncommand = "ruff format"\n')
+    (planned,) = desk.shown()
+    assert planned.problem == 'there is no event "after_edits"'

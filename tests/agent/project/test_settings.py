@@ -9,6 +9,7 @@ from cogency_tui.agent.agent import Agent
 from cogency_tui.agent.project.cogency_folder import FolderEntry, list_files
 from cogency_tui.agent.project.settings import ProjectSettings
 from cogency_tui.agent.project.trust import FILE_NAME, Trust, TrustState
+from cogency_tui.config.hooks import HookSettings
 from cogency_tui.config.layers import configure, load_settings
 from cogency_tui.config.options import options
 from cogency_tui.config.schema import AgentSettings, Settings
@@ -268,3 +269,13 @@ async def test_an_agent_goes_on_with_what_a_project_gives_once_it_is_trusted(des
             pass
         assert agent.permissions == "plan"
     assert Agent("offline", project=desk.project).permissions == "plan"
+
+
+def test_an_own_hook_is_known_by_its_place(desk: Desk) -> None:
+    hooks = {name: HookSettings(on="after_edit", command=["true"]) for name in ("fmt", "given")}
+    desk.own = Settings(hooks=hooks)
+    file = desk.project.parent / "config" / "config.toml"
+    file.parent.mkdir(exist_ok=True)
+    file.write_text('theme = "night"\n\n[hooks.fmt]\non = "after_edit"\ncommand = "true"\n')
+    desk.settings.refresh()
+    assert [hook.place for hook in desk.settings.now.hooks] == [f"{file}, line 3", "your configuration"]

@@ -175,6 +175,45 @@ def test_refused_is_refused_whatever_comes(desk: Desk) -> None:
     assert desk.trusted() == []
 
 
+def test_a_part_that_the_user_leaves_off_is_asked_about_when_it_changes_again(desk: Desk) -> None:
+    desk.put(".agents/skills/csv/SKILL.md", SKILL)
+    desk.accept()
+    desk.put(".agents/skills/csv/SKILL.md", f"{SKILL}Evil.\n")
+    desk.put(".agents/skills/new/SKILL.md", SKILL)
+    desk.trust.decline(desk.project, desk.survey())
+    survey = desk.survey()
+    assert (survey.state, survey.inactive) == (TrustState.TRUSTED, ())
+    assert desk.part(".agents/skills/csv").state is TrustState.REFUSED
+    assert desk.part(".agents/skills/new").state is TrustState.REFUSED
+    assert desk.trusted() == ["pdf"]
+
+    desk.put(".agents/skills/csv/SKILL.md", f"{SKILL}Worse.\n")
+    survey = desk.survey()
+    assert [part.path for part in survey.inactive] == [".agents/skills/csv"]
+    assert survey.state is TrustState.CHANGED
+
+    # As it was trusted it counts, without another question.
+    desk.put(".agents/skills/csv/SKILL.md", SKILL)
+    assert desk.survey().state is TrustState.TRUSTED
+    assert desk.trusted() == ["csv", "pdf"]
+    desk.accept()
+    assert desk.trusted() == ["csv", "new", "pdf"]
+
+
+def test_what_changes_before_it_is_left_off_needs_another_review(desk: Desk) -> None:
+    desk.accept()
+    desk.put(".claude/skills/pdf/scripts/fill.py", "print(2)\n")
+    seen = desk.survey()
+    desk.put(".claude/skills/pdf/scripts/fill.py", "print(3)\n")
+    with pytest.raises(UsageError, match=r"^\.claude/skills/pdf/scripts/fill\.py changed during the review"):
+        desk.trust.decline(desk.project, seen)
+
+
+def test_leaving_off_a_project_of_which_nothing_is_trusted_refuses_it(desk: Desk) -> None:
+    desk.trust.decline(desk.project, desk.survey())
+    assert desk.survey().state is TrustState.REFUSED
+
+
 ODD = [
     "link out",
     "link in",

@@ -10,7 +10,13 @@ import pytest
 from cogency_tui.agent.agent import Agent
 from cogency_tui.agent.permissions.gate import Answer, Question
 from cogency_tui.agent.project.settings import ProjectSettings
-from cogency_tui.agent.project.skills import ListedSkill, SkillState, describe_skills
+from cogency_tui.agent.project.skills import (
+    ListedSkill,
+    SkillState,
+    describe_skills,
+    requested_arguments,
+)
+from cogency_tui.agent.project.skills_for_model import fill_in
 from cogency_tui.agent.project.trust import FILE_NAME, Trust
 from cogency_tui.config.schema import AgentSettings, Settings
 from cogency_tui.errors import WorkspaceError
@@ -349,18 +355,69 @@ async def test_sub_agents_have_skills_too_if_they_may(desk: Desk) -> None:
     assert "Skills" not in with_role["reader"]
 
 
-async def test_a_skill_that_only_the_user_starts_is_not_described(desk: Desk) -> None:
-    desk.put(
-        desk.home / ".claude/skills/deploy/SKILL.md",
-        "---\nname: deploy\ndescription: Deploys.\ndisable-model-invocation: true\n---\nDo it.\n",
-    )
-    async with desk.agent(block(("skill", {"name": "deploy"})), "Done.") as agent:
+HIDDEN = "---\nname: deploy\ndescription: Deploys.\ndisable-model-invocation: true\n---\nDo it to $1.\n"
+
+
+async def test_a_skill_that_only_the_user_starts_is_refused_to_the_model_before(desk: Desk) -> None:
+    desk.put(desk.home / ".claude/skills/deploy/SKILL.md", HIDDEN)
+    desk.put(desk.home / ".claude/skills/deploy/notes.md", "Mind the gap.")
+    desk.own("csv")
+    deploy, notes = (("skill", {"name": "deploy", **more}) for more in ({}, {"file": "notes.md"}))
+    replies = [block(deploy, notes, ("skill", {"name": "depoy"})), "No.", block(deploy), "Done."]
+    async with desk.agent(*replies, block(notes), "Done.") as agent:
         prompt, payloads = await told(agent)
-    assert "Deploys" not in prompt
-    assert payloads[0]["content"].endswith("Do it.")
-    assert desk.settings.now.commands == {}
-    desk.settings.refresh()
-    assert desk.settings.now.commands["deploy"].message("now") == "Use the skill deploy. now"
+        assert "Deploys" not in prompt
+        for payload in payloads[:2]:
+            assert payload["outcome"].startswith("The skill deploy is for the user to start, not for you.")
+        assert "Names: csv." in payloads[2]["outcome"] + str(payloads[2]["content"])
+        assert "deploy" not in (payloads[2]["outcome"] + str(payloads[2]["content"])).replace("depoy", "")
+        desk.settings.refresh()
+        message = desk.settings.now.commands["deploy"].message("prod now")
+        assert message == "Use the skill deploy: prod now"
+        _prompt, payloads = await told(agent, message)
+        assert payloads[0]["content"].endswith("Do it to prod.")
+        # Its files are read in a later turn, too.
+        _prompt, payloads = await told(agent, "go on")
+        assert payloads[0]["content"].endswith("Mind the gap.")
+
+
+async def test_a_sub_agent_cannot_ask_for_a_skill_that_only_the_user_starts(desk: Desk) -> None:
+    desk.put(desk.home / ".claude/skills/deploy/SKILL.md", HIDDEN)
+    settings = Settings(agents={"helper": AgentSettings(description="helps", instructions="Help.")})
+    task = "Use the skill deploy."
+    replies = [block(("agent", {"name": "helper", "task": task})), block(("skill", {"name": "deploy"}))]
+    async with desk.agent(*replies, "No.", "Done.", settings=settings) as agent:
+        await told(agent)
+        provider: Any = agent.provider
+    assert "Do it" not in str(provider.sent)
+    assert "is for the user to start" in str(provider.sent)
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments", "filled"),
+    [
+        ("Fix $ARGUMENTS at once.", "issue 7", "Fix issue 7 at once."),
+        ("Fix $ARGUMENTS.", "", "Fix ."),
+        ("Fix $ARGUMENTS and $1.", None, "Fix $ARGUMENTS and $1."),
+        ("Move $0 to $1, not $2.", "a 'b c'", "Move a to b c, not $2."),
+        ("Move $1 to $2.", "a b", "Move a to b."),
+        ("Move $ARGUMENTS[0] to $ARGUMENTS[1].", "a b", "Move a to b."),
+        ("Say $0.", "it's", "Say it's."),
+        ("Run ${CLAUDE_SKILL_DIR}/x.sh; $HOME and $10.", None, "Run /s/deploy/x.sh; $HOME and $10."),
+        ("Fix $ARGUMENTS.", "$1 ${CLAUDE_SKILL_DIR}", "Fix $1 ${CLAUDE_SKILL_DIR}."),
+    ],
+)
+def test_arguments_are_put_into_the_instructions(text: str, arguments: str | None, filled: str) -> None:
+    assert fill_in(text, arguments, Path("/s/deploy")) == filled
+
+
+def test_a_request_is_for_the_skill_of_the_whole_name() -> None:
+    assert requested_arguments("data", "Use the skill data.sets: x") is None
+    assert requested_arguments("data.sets", "Use the skill data.sets: x") == "x"
+    assert requested_arguments("data", "Use the skill data.") == ""
+    assert requested_arguments("data", "Use the skill data:") == ""
+    assert requested_arguments("data", "Use the skill data. Be quick") == "Be quick"
+    assert requested_arguments("data", "Then Use the skill data.") is None
 
 
 def test_a_command_in_a_file_comes_before_a_skill_of_its_name(desk: Desk) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from cogency_tui.errors import ToolError
 from cogency_tui.tools.base import ToolContext
-from cogency_tui.tools.language_servers.client import Problem, Span
+from cogency_tui.tools.language_servers.client import EditedFile, Problem, Span
 from cogency_tui.tools.language_servers.server import Unavailable
 from cogency_tui.tools.language_servers.symbol_tool import Symbol
 from cogency_tui.tools.registry import Registry
@@ -140,7 +140,8 @@ async def change(bench: Bench, name: str, old: str | None, new: str) -> dict[str
     path = bench.put(name, new)
     found = {each.about.name: (each, language) for each, language in await bench.servers.of(path)}
     server, language = found["basedpyright"]
-    analysis = await server.ask(lambda client, seconds: client.analyze(path, language, old, new, seconds))
+    edits = [EditedFile(path, language, old, new)]
+    analysis = await server.ask(lambda client, seconds: client.analyze(edits, seconds))
     return {
         file.name: [[one.rule for one in problems] for problems in sides] for file, sides in analysis.items()
     }
@@ -246,3 +247,48 @@ async def test_nothing_of_a_hostile_project_runs(real: Bench, tmp_path: Path) ->
     with pytest.raises(Unavailable):
         await problems(real, "a.py", good, server="basedpyright")
     assert canary.exists()
+
+
+def tool_of(bench: Bench) -> tuple[Registry, ToolContext]:
+    return Registry([Symbol(lambda: bench.servers)]), ToolContext(Workspace(bench.root))
+
+
+async def symbol(bench: Bench, action: str, **args: object) -> str:
+    """The content of a result of the tool."""
+    registry, context = tool_of(bench)
+    call = registry.bind("symbol", {"action": action, "file": "lib.py", "line": 1, **args}, context)
+    await call.plan()
+    return (await call.run()).content or ""
+
+
+async def test_references_and_renaming_know_files_that_appeared_changed_and_went_by_other_means(
+    real: Bench,
+) -> None:
+    """Also right after the start of the server, which has not looked at the project then."""
+    real.put("lib.py", "def one() -> None:\n    pass\n")
+    real.put("first.py", "import lib\n\nlib.one()\n")
+    gone = real.put("gone.py", "import lib\n\nlib.one()\n")
+    found = await symbol(real, "references", name="one")
+    assert sorted(found.split("\n")) == [
+        "first.py:3: lib.one()",
+        "gone.py:3: lib.one()",
+        "lib.py:1: def one() -> None:",
+    ]
+    gone.unlink()
+    real.put("first.py", "import lib\n\n\n\nlib.one()\n")
+    real.put("later.py", "import lib\n\nlib.one()\n")
+    found = await symbol(real, "references", name="one")
+    assert sorted(found.split("\n")) == [
+        "first.py:5: lib.one()",
+        "later.py:3: lib.one()",
+        "lib.py:1: def one() -> None:",
+    ]
+    await symbol(real, "rename", name="one", new_name="eins")
+    for name in ("first.py", "later.py"):
+        assert (real.root / name).read_text().endswith("\nlib.eins()\n")
+
+
+async def test_a_name_that_the_language_does_not_allow_is_named(real: Bench) -> None:
+    real.put("lib.py", "one = 1\n")
+    with pytest.raises(ToolError, match="cannot rename one to 1bad name there"):
+        await symbol(real, "rename", name="one", new_name="1bad name")

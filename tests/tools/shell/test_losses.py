@@ -264,6 +264,57 @@ HARMLESS = [
 ]
 
 
+@pytest.fixture
+def nested(tmp_path: Path) -> Repo:
+    """A project with two submodules, one in the other, each with an uncommitted change."""
+    repo = Repo.create(tmp_path / "outer")
+    repo.git("reset", "-q", "--hard")
+    for place in ("mod", "mod/deep"):
+        inner = Repo(repo.root / place)
+        inner.put("a.py", "before\n")
+        inner.git("init", "-q", "-b", "main")
+        inner.git("add", "-A")
+        inner.commit("one")
+    for place in ("mod", ""):
+        above = Repo(repo.root / place)
+        above.git("add", "-A")
+        above.commit("submodule")
+    for place in ("mod", "mod/deep"):
+        Repo(repo.root / place).put("a.py", "after\n")
+    return repo
+
+
+IN_SUBMODULES = {"mod/a.py", "mod/deep/a.py"}
+
+
+@cases(
+    "command",
+    [
+        *("git reset --hard", "git checkout -f", "git switch -f main", "git checkout -- .", "git restore ."),
+        *("git config submodule.recurse true && git reset --hard", "git submodule update --force"),
+        *("git -c submodule.recurse=true reset --hard", "git reset --hard --recurse-submodules"),
+        "git submodule foreach git reset --hard",
+    ],
+)
+def test_changes_in_submodules_are_lost_where_git_works_in_them(nested: Repo, command: str) -> None:
+    nested.git("config", "submodule.recurse", "false")
+    if "submodule" not in command:
+        assert not IN_SUBMODULES & nested.paths(command)
+        nested.git("config", "submodule.recurse", "true")
+    assert nested.paths(command) >= IN_SUBMODULES
+    losses = at_stake(command, nested.root, Workspace(nested.root)).losses
+    assert "mod/a.py, mod/deep/a.py" in describe_losses(losses)
+
+
+def test_submodules_that_git_leaves_alone_lose_nothing(nested: Repo) -> None:
+    nested.git("config", "submodule.recurse", "true")
+    assert (
+        at_stake("git reset --hard --no-recurse-submodules", nested.root, Workspace(nested.root)).losses == ()
+    )
+    nested.git("config", "submodule.recurse", "false")
+    assert at_stake("git reset --hard", nested.root, Workspace(nested.root)).losses == ()
+
+
 @cases(("command", "paths"), [*GIT, *FILE_COMMANDS])
 def test_what_is_at_stake(repo: Repo, command: str, paths: set[str]) -> None:
     assert repo.paths(command) == paths

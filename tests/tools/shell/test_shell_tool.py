@@ -159,7 +159,7 @@ async def test_time_out_stops_the_command_and_keeps_its_output(quick: Bench) -> 
     assert outcome.failed
     assert outcome.outcome == "timed out after 3 s and was stopped"
     assert outcome.content == (
-        "timed out after 3 s and was stopped\nbefore\n[raise timeout, or use background=true]"
+        "timed out after 3 s and was stopped\nbefore\n[raise timeout (in seconds), or use background=true]"
     )
 
 

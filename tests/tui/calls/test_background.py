@@ -146,7 +146,7 @@ async def test_a_conversation_whose_command_runs_stays_open_and_keeps_it(project
         await until(pilot, lambda: "p1 $ sleep 60" in seen(pilot))
         await pilot.press("f9")
         await until(pilot, lambda: isinstance(pilot.app.screen, SwitcherScreen))
-        await until(pilot, lambda: "serve it" in seen(pilot))
+        await until(pilot, lambda: "▸ 1 background" in seen(pilot))
         await pilot.press("escape")
         await background.close()
         second.post_message(Bridge.TurnChanged())

@@ -102,6 +102,38 @@ async def test_what_a_hook_did_is_below_its_call_and_named_in_the_review(project
         await until(pilot, lambda: "by hook fmt" in shown(pilot.app.screen.query_one(DiffView)))
 
 
+async def test_what_a_hook_does_to_another_file_is_named_as_such(project: Path) -> None:
+    (project / "a.py").write_text("x = 1\n")
+    (project / "old.bin").write_bytes(b"\0" * 64)
+    agent = agent_in(
+        project,
+        block(("edit", {"file": "a.py", "old": "x = 1", "new": "x = 2"})),
+        "Done.",
+        "Ok.",
+        gen=shell("after_edit", "echo '# generated' > gen.py"),
+        tidy=shell("after_turn", "rm -f old.bin"),
+    )
+    async with at_work(agent) as pilot:
+        await send(pilot, "go")
+        await finished(pilot)
+        conversation = shown(main_of(pilot).query_one(Conversation))
+        assert "hook gen  +1 in gen.py" in conversation, conversation
+        provider: Any = agent.provider
+        said = "[The hook gen changed a file that you have not read: gen.py]"
+        assert said in str([*provider.sent, *provider.seeds])
+        await pilot.press("f5")
+        await until(pilot, lambda: isinstance(pilot.app.screen, ReviewScreen))
+        screen = pilot.app.screen
+        assert isinstance(screen, ReviewScreen)
+        view = screen.query_one(DiffView)
+        for _ in range(8):
+            if "Deleted by" in shown(view):
+                break
+            await pilot.press("n")
+            await pilot.pause(0.05)
+        await until(pilot, lambda: "Deleted by the hook tidy (64 B)." in shown(view))
+
+
 async def test_what_hooks_add_is_below_the_message_and_the_call(project: Path) -> None:
     agent = agent_in(
         project,

@@ -9,7 +9,18 @@ from textual.pilot import Pilot
 from cogency_tui.store.prompt_text import Written
 from cogency_tui.tui.prompt.completion import Completion
 from cogency_tui.tui.prompt.prompt import Prompt
-from tests.tui.driving import app_over, finished, main_of, prompt_of, send, shown, told, type_text, until
+from tests.tui.driving import (
+    app_over,
+    finished,
+    main_of,
+    prompt_of,
+    seen,
+    send,
+    shown,
+    told,
+    type_text,
+    until,
+)
 from tests.tui.scripted import ScriptedAgent, respond
 
 pytestmark = pytest.mark.exhaustive
@@ -73,3 +84,18 @@ async def test_it_takes_no_name_of_ours_and_stands_in_help_and_palette(project: 
         await until(
             pilot, lambda: "/tidy-up FILE" in "".join(shown(each) for each in pilot.app.screen.query("*"))
         )
+
+
+async def test_a_skill_that_changed_says_so_under_its_name(project: Path) -> None:
+    file = project / ".claude/skills/docx/SKILL.md"
+    file.parent.mkdir(parents=True)
+    file.write_text("---\nname: docx\ndescription: Writes.\n---\nWrite.\n")
+    agent = ScriptedAgent(project)
+    agent.project_settings.accept(agent.project_settings.survey())
+    file.write_text("---\nname: docx\ndescription: Writes.\n---\nWrite it.\n")
+    async with app_over(agent).run_test(size=(120, 30)) as pilot:
+        await send(pilot, "/docx a.docx")
+        told_below = "The skill docx changed since it was trusted. Review it with /trust"
+        await until(pilot, lambda: told_below in seen(pilot))
+        assert prompt_of(pilot).text in ("", "/docx a.docx")
+        assert agent.asked == []

@@ -16,7 +16,18 @@ from cogency_tui.tui.skills.screen import SkillsScreen
 from cogency_tui.tui.trust.screen import TrustScreen
 from tests.agent.delegation import block
 from tests.peers.scripted import ScriptedProvider
-from tests.tui.driving import app_over, at_work, finished, main_of, prompt_of, send, shown, type_text, until
+from tests.tui.driving import (
+    app_over,
+    at_work,
+    finished,
+    main_of,
+    prompt_of,
+    seen,
+    send,
+    shown,
+    type_text,
+    until,
+)
 from tests.tui.looks import check_looks
 from tests.tui.scripted import ScriptedAgent
 
@@ -73,7 +84,7 @@ async def test_a_skill_is_started_from_the_list_and_stands_in_the_conversation(
         await pilot.press("enter")
         await finished(pilot)
         provider: Any = agent.provider
-        assert "Use the skill pdf. fill in a.pdf" in str([*provider.seeds, *provider.sent])
+        assert "Use the skill pdf: fill in a.pdf" in str([*provider.seeds, *provider.sent])
         conversation = shown(main_of(pilot).query_one(Conversation))
         assert "skill pdf" in conversation
         assert "Open the form" not in conversation
@@ -91,7 +102,23 @@ async def test_one_whose_name_is_no_command_of_it_is_started_by_a_message(
         await skills_screen(pilot)
         await pilot.press("enter")
         await until(pilot, lambda: pilot.app.screen is main_of(pilot))
-        assert prompt_of(pilot).text == f"Use the skill {name}. "
+        assert prompt_of(pilot).text == f"Use the skill {name}: "
+
+
+async def test_the_filter_has_the_skill_of_that_name_first(project: Path, sealed_home: Path) -> None:
+    put(sealed_home / ".agents/skills", "a-doc", "Reads pdf and docs.")
+    put(sealed_home / ".claude/skills", "pdf-merge", "Merges.")
+    put(sealed_home / ".claude/skills", "pdf", "Fills in forms.")
+    put(sealed_home / ".agents/skills", "pdf", "Another.")
+    async with at_work(agent_in(project)) as pilot:
+        screen = await skills_screen(pilot)
+        assert "3 in use, 1 shadowed" in seen(pilot)
+        assert screen.rows.row is not None
+        assert screen.rows.row.name == "a-doc"
+        await type_text(pilot, "pdf")
+        await until(pilot, lambda: screen.rows.row is not None and screen.rows.row.name == "pdf")
+        names = [line.split()[1] for line in shown(screen.rows).splitlines() if line.split()]
+        assert names == ["pdf", "pdf", "pdf-merge", "a-doc"]
 
 
 async def test_one_that_is_not_trusted_leads_to_the_review(project: Path) -> None:

@@ -56,13 +56,26 @@ def test_a_command_shows_its_status_its_time_and_its_bytes() -> None:
     ]
 
 
+def test_questions_that_were_skipped_are_so_in_one_word() -> None:
+    asked: Any = {"questions": [{"question": "Which?", "choices": ["a", "b"]}]}
+    for words, below in (("", []), ("later", ["skipped: later"])):
+        ended: Any = result("c", "ask", "The user skipped the question", None, state="declined")
+        ended["payload"]["skipped"] = True
+        if words:
+            ended["payload"]["words"] = words
+        lines = text(sheet_of(made(call("c", "ask", **asked), ended)))
+        assert lines[0].startswith("ask  ⊘ skipped")
+        assert [line for line in lines[1:] if "skipped" in line or "declined" in line] == below
+
+
 def test_a_call_of_processes_names_the_process() -> None:
-    for args, subject in (
+    cases: list[tuple[Any, str]] = [
         ({"action": "stop", "id": "p1"}, "stop p1"),
         ({"action": "watch", "id": "p2", "pattern": "err"}, "watch p2 err"),
         ({"id": "p1"}, "p1"),
         ({}, "list"),
-    ):
+    ]
+    for args, subject in cases:
         assert made(call("c", "processes", **args)).subject.text == subject
 
 
@@ -70,7 +83,8 @@ def test_a_plan_that_has_not_run_is_its_steps() -> None:
     long = "Read " + "the loop " * 12
     steps = [{"text": long.strip(), "state": "done"}, {"text": "Write", "state": "cancelled"}, "Test"]
     for name, key in (("plan", "steps"), ("TodoWrite", "todos")):
-        lines = text(sheet_of(made(call("c", name, **{key: steps})), width=40))[1:]
+        args: Any = {key: steps}
+        lines = text(sheet_of(made(call("c", name, **args)), width=40))[1:]
         assert lines[0] == "✓ Read the loop the loop the loop the"
         assert lines[-2:] == ["– Write", "○ Test"]
         assert " ".join(lines).count("the loop") + " ".join(lines).count("the   loop") >= 10

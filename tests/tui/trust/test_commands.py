@@ -12,11 +12,11 @@ from textual.pilot import Pilot
 from cogency_tui.agent.agent import Agent
 from cogency_tui.agent.project.trust import TrustState
 from cogency_tui.config.schema import Settings
-from cogency_tui.tui.kit.dialogs import Choices
+from cogency_tui.tui.kit.dialogs import Choices, QuestionBody
 from cogency_tui.tui.kit.text_dialog import TextDialog
 from cogency_tui.tui.trust.bar import TrustBar
 from cogency_tui.tui.trust.files import TrustFilesScreen
-from cogency_tui.tui.trust.screen import TrustScreen
+from cogency_tui.tui.trust.screen import TrustScreen, fit_project_path
 from tests.peers.scripted import ScriptedProvider
 from tests.tui.driving import (
     app_over,
@@ -338,6 +338,48 @@ async def test_the_commands_of_hooks_are_shown_and_have_to_be_seen_before_trust(
         await until(pilot, lambda: agent.project_settings.survey().state is TrustState.TRUSTED)
 
 
+async def test_reading_on_after_the_end_shows_the_commands_that_were_passed_over(project: Path) -> None:
+    hooks = [{"hooks": [{"type": "command", "command": f"echo {number}"}]} for number in range(80)]
+    put(project, "../.claude/settings.json", json.dumps({"hooks": {"Stop": hooks}}))
+    async with working(agent_in(project)) as pilot:
+        screen = await trust_screen(pilot)
+        keys, body = screen.query_one(Choices), screen.query_one(QuestionBody)
+        await pilot.press("end")
+        await until(pilot, lambda: body.is_vertical_scroll_end)
+        assert "read on" in shown(keys)
+        for _ in range(12):
+            await pilot.press("space")
+        await until(pilot, lambda: "t trust" in shown(keys).casefold())
+
+
+async def test_what_changed_can_be_left_off_while_the_rest_stays_trusted(project: Path) -> None:
+    put_skill(project, "pdf/SKILL.md")
+    put_skill(project, "csv/SKILL.md")
+    agent = agent_in(project)
+    async with working(agent) as pilot:
+        await trust_screen(pilot)
+        await pilot.press("t")
+        await until(pilot, lambda: "Trusted" in told(pilot))
+        put_skill(project, "csv/SKILL.md", "changed")
+        screen = await trust_screen(pilot)
+        body = shown(screen.query_one("#trust-body")).replace("\n", " ")
+        assert "x leaves skill csv off and does not ask again before a file changes." in body
+        await pilot.press("x")
+        await until(
+            pilot, lambda: "Off until it changes again: skill csv. The rest stays trusted" in told(pilot)
+        )
+        survey = agent.project_settings.survey()
+        assert survey.state is TrustState.TRUSTED
+        assert [part.state for part in survey.parts] == [TrustState.REFUSED, TrustState.TRUSTED]
+        screen = await trust_screen(pilot)
+        body = shown(screen.query_one("#trust-body")).replace("\n", " ")
+        assert "Trusted, but for skill csv: off, and not asked about before a file changes." in body
+        await pilot.press("t")
+        await until(pilot, lambda: agent.project_settings.survey().inactive == ())
+        await until(pilot, lambda: "Trusted." in told(pilot))
+        assert {part.state for part in agent.project_settings.survey().parts} == {TrustState.TRUSTED}
+
+
 async def test_files_are_read_before_they_are_trusted(project: Path) -> None:
     put_skill(project, "pdf/SKILL.md", "Open\x1b[2J it.")
     put_skill(project, "pdf/data.bin", "a\0b")
@@ -381,6 +423,39 @@ async def text_of(pilot: Pilot[Any]) -> str:
 
 def toasts(pilot: Pilot[Any]) -> str:
     return " ".join(each.message for each in pilot.app._notifications)  # pyright: ignore[reportPrivateUsage]
+
+
+async def test_all_scripts_that_are_compared_can_be_read(project: Path) -> None:
+    put_hooks(project, "python3 $CLAUDE_PROJECT_DIR/.claude/hooks/x.py")
+    for name in ("x.py", "lib/helper.py"):
+        put(project, f"../.claude/hooks/{name}", "print(1)\n")
+    async with working(agent_in(project)) as pilot:
+        screen = await trust_screen(pilot)
+        body = shown(screen.query_one("#trust-body"))
+        assert ".claude/hooks/**" in body
+        assert "2 source files" in body
+        await pilot.press("v")
+        await until(pilot, lambda: isinstance(pilot.app.screen, TrustFilesScreen))
+        files = pilot.app.screen
+        assert isinstance(files, TrustFilesScreen)
+        await until(pilot, lambda: ".claude/hooks/lib/helper.py" in shown(files.rows))
+        assert ".claude/hooks/x.py" in shown(files.rows)
+
+
+@pytest.mark.parametrize(
+    ("path", "room", "fitted"),
+    [
+        (".claude/skills/pdf/SKILL.md", 40, ".claude/skills/pdf/SKILL.md"),
+        (".claude/skills/deeply/nested/place/of/SKILL.md", 26, ".claude/…"),
+        ("src/deeply/nested/place/of/SKILL.md", 26, ""),
+        (".claude/skills/deeply/nested/place/of/SKILL.md", 14, ""),
+    ],
+)
+def test_the_first_directory_of_a_path_stays_readable(path: str, room: int, fitted: str) -> None:
+    found = fit_project_path(path, room)
+    assert len(found) <= room
+    if fitted:
+        assert found.startswith(fitted.removesuffix("…"))
 
 
 @pytest.mark.parametrize("name", ["trust", "trust-changed", "trust-hostile", "trust-skills", "trust-hooks"])

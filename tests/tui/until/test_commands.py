@@ -221,9 +221,10 @@ async def test_a_failed_turn_ends_it_and_gives_the_messages_back(project: Path) 
 async def test_a_message_with_a_command_that_cannot_be_run_is_given_back(project: Path) -> None:
     work = Work(project)
     async with work.app() as pilot:
-        await send(pilot, "/until no-such-program -q\nfix it")
+        typed = "/until --max-turns 3 no-such-program -q\nfix it"
+        await send(pilot, typed)
         await until(pilot, lambda: "The shell cannot run `no-such-program -q`" in seen(pilot))
-        await until(pilot, lambda: prompt_of(pilot).text == "fix it")
+        await until(pilot, lambda: prompt_of(pilot).text == typed)
         assert main_of(pilot).bridge.until is None
         assert work.provider.sent == []
 

@@ -10,10 +10,11 @@ from textual.pilot import Pilot
 
 from cogency_tui.agent.agent import Agent
 from cogency_tui.errors import StoreError
+from cogency_tui.tui.help.screen import HelpScreen
 from cogency_tui.tui.recall.screen import RecallScreen
 from cogency_tui.tui.recall.search_bar import SearchField
 from cogency_tui.tui.usage.screen import Found, UsageScreen, draw_spark, query_of
-from tests.tui.driving import app_over, send, shown, until
+from tests.tui.driving import app_over, seen, send, shown, until
 from tests.tui.looks import check_looks
 from tests.usage_past import NOW, usual
 
@@ -62,7 +63,7 @@ async def test_each_dimension_has_a_tab_and_the_selected_row_its_weeks_and_trend
         await until(pilot, lambda: "✗ Failed calls: 37% of 35, before 7% of 30: worse" in note(pilot))
         assert "Tokens by week  █·▆·  2026-W12 to 2026-W15" in note(pilot)
         await pilot.press("end")
-        await until(pilot, lambda: "· Failed calls: n=4, before n=0: too few to compare" in note(pilot))
+        await until(pilot, lambda: "· Too few cases to compare: failed calls" in note(pilot))
         for key, first in (("2", "shell"), ("3", "part_0.py"), ("4", "shop"), ("5", "2026-W12")):
             await pilot.press(key)
             await until(pilot, lambda first=first: labels(pilot)[0].endswith(first))
@@ -83,6 +84,15 @@ async def test_columns_change_and_sort_and_period_and_scope_are_chosen(project: 
         await pilot.press("p", "p", "p", "1")
         await until(pilot, lambda: "All time has no period before" in note(pilot))
         assert len(labels(pilot)) == 3
+
+
+async def test_f1_lists_its_keys(project: Path) -> None:
+    async with reported(project) as pilot:
+        await pilot.press("f1")
+        await until(pilot, lambda: isinstance(pilot.app.screen, HelpScreen))
+        await until(pilot, lambda: "Choose the next period: 7 days to all time" in seen(pilot))
+        await pilot.press("f1")
+        await until(pilot, lambda: isinstance(pilot.app.screen, UsageScreen))
 
 
 async def test_enter_searches_the_conversations_of_a_row(project: Path) -> None:
