@@ -360,10 +360,6 @@ class ScriptedAgent:
         return self
 
     @property
-    def in_project(self) -> "ScriptedAgent":
-        return self
-
-    @property
     def rerun_of(self) -> None:
         return None
 
