@@ -131,6 +131,8 @@ class Agent:
         self._home: Agent | None = None
         self.rerun_of: Agent | None = None
         """The agent of the project, where this one runs a turn again in a scratch copy of it."""
+        self.rerun_turn = 0
+        """The number of that turn."""
         self._worktrees: dict[Path, Agent] = {}
         """The agents of worktrees, of the one whose project these belong to."""
         self.workspace = Workspace(Path(project) if project is not None else Path.cwd())

@@ -314,16 +314,35 @@ class Rerun:
                 await run_check(self.agent, self.choice.check, root) for root in (after.root, self.copy.root)
             ]
         since = events[0]["timestamp"] if events else float("inf")
+        until = await self._end(store)
         left = await self._side(store, self.turn.conversation, self.turn.events, self.turn.until, checks[0])
-        right = await self._side(store, again, events, float("inf"), checks[1], since=since)
-        shared = len(await store.numbered_events(self.id)) - len(events)
+        right = await self._side(store, again, events, until, checks[1], since=since)
+        shared = len(await store.numbered_events(self.id)) - sum(map(len, await self._turns(store)))
         return Comparison(shared, left, right)
+
+    async def went_on(self) -> bool:
+        """Return whether there are turns after the one that was run again.
+
+        Raises:
+            StoreError: the conversation cannot be read.
+        """
+        return await self._end(await self._original.store()) != float("inf")
+
+    async def _turns(self, store: Store) -> list[list[Event]]:
+        """The events of the turn that was run again, and of those after it."""
+        found = await store.events(self.id)
+        starts = [at for at, event in enumerate(found) if begins_turn(event)][self.turn.number - 1 :]
+        return [found[start:end] for start, end in zip(starts, [*starts[1:], None], strict=True)]
 
     async def _events(self, store: Store) -> list[Event]:
         """The events of the turn that was run again."""
-        found = await store.events(self.id)
-        starts = [at for at, event in enumerate(found) if begins_turn(event)]
-        return found[starts[self.turn.number - 1] :] if len(starts) >= self.turn.number else []
+        turns = await self._turns(store)
+        return turns[0] if turns else []
+
+    async def _end(self, store: Store) -> float:
+        """The moment from which on events belong to later turns."""
+        later = (await self._turns(store))[1:2]
+        return later[0][0]["timestamp"] if later else float("inf")
 
     async def _side(
         self,
@@ -359,6 +378,8 @@ class Rerun:
             tuple(diffs),
             check,
             await _model_of(store, conversation, begun, until),
+            # The original may also have ended at a step, for a message that came next.
+            since is not None and _was_interrupted(events),
         )
 
     async def _original_after(self, store: Store) -> ScratchCopy:
@@ -428,6 +449,7 @@ async def prepare(
         if choice.check:
             await in_thread(copy.copied_to, directory / "start")
         agent = _agent_for(original, copy.root, choice, provider)
+        agent.rerun_turn = number
         agent.ask = ask
         await agent.open(patient=True)
         agent.permissions = await _permissions_of(agent, choice)
@@ -506,6 +528,16 @@ async def _fork(store: Store, turn: PastTurn, agent: Agent) -> str:
         parent=turn.conversation.id,
     )
     return begun.id
+
+
+def _was_interrupted(events: Sequence[Event]) -> bool:
+    """Return whether a turn ended with neither an answer that is whole, nor an error. Pure."""
+    ends = [event for event in events if event["type"] != "metric"]
+    if not ends:
+        return False
+    last = ends[-1]
+    is_whole = last["type"] == "respond" and not last.get("interrupted")
+    return not is_whole and last["type"] != "error"
 
 
 async def _edits_since(store: Store, project: str, moment: float) -> list[Edit]:

@@ -260,6 +260,8 @@ class CogencyApp(App[int]):
         """The input that the main screen cannot handle yet; None as soon as it can handle any."""
         self._shown = False
         self._pressed = 0.0
+        self._typed = self._typed_before = 0
+        """The keys that were typed, and those that were when `_pressed` was noted."""
         self._notified = WeakSet[Screen[Any]]()
         """The screens that the last notification concerns."""
         self._postponed: Notification | None = None
@@ -520,6 +522,7 @@ class CogencyApp(App[int]):
 
     def _sift(self, event: Typed) -> Typed | None:
         screen = self.screen
+        self._typed += 1
         return screen.sift(event) if isinstance(screen, PartialScreen) else event
 
     def _accepts(self, event: events.Event) -> bool:
@@ -680,10 +683,10 @@ class CogencyApp(App[int]):
             self.copy_to_clipboard(text)
         elif self._main.interrupt_or_clear():
             self._pressed = 0.0
-        elif monotonic() - self._pressed < _TWICE:
+        elif monotonic() - self._pressed < _TWICE and self._typed <= self._typed_before + 1:
             self.action_leave()
         else:
-            self._pressed = monotonic()
+            self._pressed, self._typed_before = monotonic(), self._typed
             self.notify("Press Ctrl+C again to quit.", timeout=_TWICE, markup=False)
 
     @property

@@ -101,6 +101,7 @@ async def test_a_turn_runs_again_in_the_files_as_they_were_and_leaves_the_projec
     assert "-one" in right.diffs[0]
     assert (left.calls, left.failed, right.calls, right.failed) == (1, 0, 3, 1)
     assert right.tokens > 0
+    assert not right.interrupted
     assert left.check is not None
     assert right.check is not None
     assert (left.check.passed, right.check.passed) == (False, True)
@@ -191,6 +192,7 @@ async def test_a_turn_that_is_stopped_is_compared_as_far_as_it_has_come(worked: 
         found = await again.compare()
     assert found.right.files == (("notes.txt", "changed"),)
     assert found.right.answers == ()
+    assert found.right.interrupted
 
 
 async def test_a_model_that_cannot_be_used_leaves_no_copy(worked: tuple[Agent, str]) -> None:

@@ -360,6 +360,14 @@ class ScriptedAgent:
         return self
 
     @property
+    def rerun_of(self) -> None:
+        return None
+
+    @property
+    def rerun_turn(self) -> int:
+        return 0
+
+    @property
     def worktree(self) -> str:
         return ""
 

@@ -59,7 +59,8 @@ class Branch:
     its cycles.
 
     Of a turn that was run again, `diffs` are those of the `files`, and `check` is the user's command, if
-    there was one. `model` names the model where it is not that of the conversation.
+    there was one. `model` names the model where it is not that of the conversation. One that is `interrupted`
+    ends where the user stopped it.
     """
 
     conversation: StoredConversation
@@ -74,6 +75,7 @@ class Branch:
     diffs: tuple[str, ...] = ()
     check: Check | None = None
     model: str = ""
+    interrupted: bool = False
 
 
 @dataclass(frozen=True, slots=True)

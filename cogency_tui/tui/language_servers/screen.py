@@ -82,7 +82,7 @@ def draw_server_note(server: Listed | None, width: int, styles: ThemeStyles) -> 
         text = f"It {server.asks}. It starts only if you allow it."
         lines += wrap([Segment(reveal(text), styles("edit"))], width)
     elif server.allowed:
-        lines += wrap([Segment("You allow it to run code of this project.", styles("text"))], width)
+        lines += wrap([Segment("You allow it in this project.", styles("text"))], width)
     lines += wrap([Segment(reveal(" ".join(server.command)), styles("dim"))], width)
     for each in server.running:
         text = f"{each.state.value} in {each.root}"
@@ -99,8 +99,8 @@ class LanguageServersScreen(ListDialog[None, Listed]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,enter", "close", "Close", id="lsp.close"),
-        Binding("a", "decide(True)", "Allow", id="lsp.allow", tooltip="Allow it to run code of this project"),
-        Binding("d", "decide(False)", "Forbid", id="lsp.forbid", tooltip="Have it run no code of it"),
+        Binding("a", "decide(True)", "Allow", id="lsp.allow", tooltip="Allow it in this project"),
+        Binding("d", "decide(False)", "Forbid", id="lsp.forbid", tooltip="Forbid it in this project"),
         Binding("r", "restart", "Restart", id="lsp.restart", tooltip="Restart the server"),
         *list_keys("lsp"),
     ]
@@ -135,7 +135,7 @@ class LanguageServersScreen(ListDialog[None, Listed]):
         server = self.rows.row
         keys: list[Choice] = []
         if server is not None and _decides(server):
-            keys += [("d", "decide(False)", "forbid")] if server.allowed else [("a", "decide(True)", "allow")]
+            keys += [("d", "forbid", "decide(False)")] if server.allowed else [("a", "allow", "decide(True)")]
         if server is not None and server.running:
             keys.append(("r", "restart", "restart"))
         return [*keys, ("escape", "close", "close")]

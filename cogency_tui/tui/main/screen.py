@@ -147,7 +147,8 @@ class MainScreen(PartialScreen[None]):
         return self._features.custom.known
 
     def compose(self) -> ComposeResult:
-        yield Header(place_of(self.agent.project, self.agent.home.project), id="header")
+        place = place_of(self.agent.project, self.agent.home.project)
+        yield Header(replace(place, rerun=self.agent.rerun_turn), id="header")
         yield Panes(self.agent.project, id="panes")
         yield PromptBox(self.bridge.queue, self.agent.permissions, id="prompt-box")
         yield StatusBar(status_of(self.agent), id="status-bar")

@@ -15,7 +15,7 @@ from cogency_tui.tui.kit.typed_app import app_of
 
 if TYPE_CHECKING:
     from cogency_tui.agent.agent import Agent
-    from cogency_tui.agent.recall.recall import Comparison
+    from cogency_tui.agent.recall.recall import Branch, Comparison
     from cogency_tui.agent.rerun import Rerun, RerunChoice
 
 
@@ -114,14 +114,17 @@ class RerunCommands(FeatureCommands):
 
     def _compare(self, rerun: "Rerun", finished: Finished, screen: Screen[Any]) -> None:
         """Compare the turns, and show that if the user is not at something else."""
-        if rerun.choice.check:
-            screen.notify(f"Running the check in both: {rerun.choice.check}", markup=False)
-        finished.comparison = None
         work = partial(self._finish, rerun, finished, screen)
         screen.run_worker(work, group="rerun-compare", exclusive=True)
 
     async def _finish(self, rerun: "Rerun", finished: Finished, screen: Screen[Any]) -> None:
         try:
+            if finished.comparison is not None and await rerun.went_on():
+                # The comparison is of the turn that was run again.
+                return
+            finished.comparison = None
+            if rerun.choice.check:
+                screen.notify(f"Running the check in both: {rerun.choice.check}", markup=False)
             finished.comparison = await rerun.compare()
         except CogencyError as exc:
             screen.notify(exc.advice, severity="error", markup=False)
@@ -144,5 +147,11 @@ class RerunCommands(FeatureCommands):
                 self._scratch.close(rerun.id)
 
         title = f"Turn {rerun.turn.number} again"
-        dialog = ComparisonScreen(finished.comparison, title, ("original", "again"))
+        found = finished.comparison
+        names = (_name("original", found.left), _name("again", found.right))
+        dialog = ComparisonScreen(found, title, names)
         app_of(screen).push_screen(dialog, closed)
+
+
+def _name(side: str, branch: "Branch") -> str:
+    return f"{side}, interrupted" if branch.interrupted else side

@@ -21,7 +21,7 @@ class HeaderContents(msgspec.Struct, frozen=True):
     ones of this program, this is the one with this `number`, as the switcher lists them. `origin` is the
     title of the conversation that this one was forked from; None if it is no fork. One that `is_elsewhere` is
     open in another program, too, and nothing can be sent here. `worktree` is the name of the git worktree
-    that it works in."""
+    that it works in. One with `rerun` runs the turn of this number again, in a scratch copy."""
 
     path: str = ""
     branch: str = ""
@@ -33,6 +33,7 @@ class HeaderContents(msgspec.Struct, frozen=True):
     origin: str | None = None
     is_elsewhere: bool = False
     worktree: str = ""
+    rerun: int = 0
 
 
 _ELSEWHERE = "open in another program"
@@ -73,6 +74,9 @@ class Header(ScreenHeading):
     def remarks(self) -> Sequence[str]:
         if self.place.is_elsewhere:
             return f"{_ELSEWHERE} · /fork continues in a copy", _ELSEWHERE
+        if self.place.rerun:
+            rerun = f"rerun of turn {self.place.rerun}"
+            return f"{rerun} · scratch copy", rerun, "rerun"
         origin, fork = self.place.origin, "⑂ fork"
         if origin is None:
             return ()

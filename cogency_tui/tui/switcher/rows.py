@@ -119,7 +119,7 @@ def draw_row(
     while figures and room - sum(map(cells, figures)) < _SHORTEST:
         figures.pop(0)
     right = "".join(figures)
-    place = f" ⎇ {one_line(row.worktree)}" if row.worktree else ""
+    place = f" ⎇ {one_line(row.worktree)}" if row.worktree else " · rerun" * row.is_rerun
     place = fit(place, max(0, room - cells(right) - _SHORTEST_TITLE))
     title = fit(row.name, room - cells(right) - cells(place))
     state, role = describe_state(row), CONDITIONS[row.condition][1]

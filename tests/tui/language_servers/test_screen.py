@@ -14,7 +14,7 @@ from cogency_tui.tui.language_servers.screen import LanguageServersScreen
 from cogency_tui.tui.review.diff_view import DiffView
 from tests.peers.language_servers import fake
 from tests.peers.scripted import ScriptedProvider
-from tests.tui.driving import at_work, finished, main_of, send, shown, until
+from tests.tui.driving import at_work, finished, main_of, seen, send, shown, until
 
 CALL = f"<execute>{json.dumps([{'name': 'edit', 'args': {'file': 'a.fake', 'old': 'one', 'new': 'bad one'}}])}</execute>"
 
@@ -47,6 +47,8 @@ async def test_a_server_that_runs_code_of_the_project_is_allowed_and_its_finding
         listed, note = pilot.app.screen.query_one("#lsp-list"), pilot.app.screen.query_one(DialogBody)
         await until(pilot, lambda: "? fake" in shown(listed) and "asks first" in shown(listed))
         assert "It runs scripts. It starts only if you allow it." in shown(note)
+        assert "a allow" in seen(pilot)
+        assert "decide" not in seen(pilot)
         await pilot.press("a")
         await until(pilot, lambda: "◌ fake" in shown(listed) and "You allow it" in shown(note))
         await pilot.press("escape")

@@ -162,6 +162,15 @@ async def test_ctrl_c_interrupts_again_and_again_and_leaves_when_pressed_twice_a
     assert not app.is_running
 
 
+async def test_another_key_takes_back_a_first_ctrl_c_to_quit(project: Path) -> None:
+    app = app_over(ScriptedAgent(project))
+    async with app.run_test(size=(120, 30), notifications=True) as pilot:
+        await pilot.press("ctrl+c", "escape", "ctrl+c")
+        assert app.is_running
+        await pilot.press("ctrl+c")
+    assert not app.is_running
+
+
 async def test_interrupting_takes_back_a_first_ctrl_c_to_quit(project: Path) -> None:
     app = app_over(ScriptedAgent(project, [paused]))
     async with app.run_test(size=(120, 30)) as pilot:

@@ -10,7 +10,7 @@ from textual.pilot import Pilot
 
 from cogency_tui.agent.agent import Agent
 from cogency_tui.agent.recall.recall import Branch, Check, Comparison
-from cogency_tui.agent.rerun import Rerun, RerunChoice
+from cogency_tui.agent.rerun import Rerun, RerunChoice, rerunning
 from cogency_tui.store.edit_records import Kind
 from cogency_tui.store.store import StoredConversation
 from cogency_tui.store.trash import Trash
@@ -21,11 +21,13 @@ from cogency_tui.tui.main.screen import MainScreen
 from cogency_tui.tui.models.screen import PickerScreen
 from cogency_tui.tui.recall.branch_comparison import ComparisonScreen
 from cogency_tui.tui.rerun.dialog import LineDialog, LineField, RerunScreen
+from cogency_tui.tui.switcher.screen import SwitcherScreen
 from cogency_tui.tui.timeline.screen import TimelineScreen
 from tests.tui.driving import (
     app_over,
     at_work,
     finished,
+    header_of,
     main_of,
     opened,
     prompt_of,
@@ -167,6 +169,43 @@ async def test_a_conversation_begun_in_a_rerun_works_in_the_project(project: Pat
         await finished(pilot)
         assert (copy / "notes.txt").read_text() == "two\n"
         assert len(open_conversations_of(pilot.app).screens) == 3
+
+
+async def test_a_rerun_says_what_it_is_and_compares_its_first_turn_alone(project: Path) -> None:
+    (project / "notes.txt").write_text("one\n")
+    async with at_work(agent_in(project)) as pilot:
+        await finished_rerun(pilot)
+        assert "rerun of turn 1 · scratch copy" in shown(header_of(pilot))
+        await pilot.press("f9")
+        await until(pilot, on(pilot, SwitcherScreen))
+        await until(pilot, lambda: seen(pilot).count(" · rerun") == 1)
+        await pilot.press("escape")
+        await send(pilot, "replace 'two' with 'three' in notes.txt")
+        await until(pilot, lambda: (main_of(pilot).agent.project / "notes.txt").read_text() == "three\n")
+        await finished(pilot)
+        await until(
+            pilot,
+            lambda: all(each.is_finished for each in pilot.app.workers if each.group == "rerun-compare"),
+        )
+        assert isinstance(pilot.app.screen, MainScreen)
+        await send(pilot, "/rerun")
+        await until(pilot, on(pilot, ComparisonScreen))
+        await until(pilot, lambda: "original" in compared(pilot))
+        assert "three" not in compared(pilot)
+
+
+async def test_an_interrupted_rerun_is_shown_as_one(project: Path) -> None:
+    agent = agent_in(project)
+    past = [event async for event in agent.stream("say hello", conversation_id="c")]
+    assert past
+    choice = RerunChoice(provider="offline")
+    async with rerunning(agent, "c", 1, choice) as again:
+        async for event in again.stream(chunks=True):
+            if event["type"] == "user":
+                again.interrupt()
+        found = await again.compare()
+    assert (found.left.interrupted, found.right.interrupted) == (False, True)
+    await agent.close()
 
 
 async def test_a_fork_of_a_rerun_and_a_conversation_opened_in_it_work_in_the_project(project: Path) -> None:
