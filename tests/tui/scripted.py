@@ -409,6 +409,10 @@ class ScriptedAgent:
         other._interrupted = asyncio.Event()
         return other
 
+    @property
+    def in_project(self) -> "ScriptedAgent":
+        return self
+
     async def leave(self, conversation_id: str | None) -> None:
         self._interrupted.set()
 
