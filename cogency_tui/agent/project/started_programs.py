@@ -12,7 +12,7 @@ import re
 import shlex
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import chain, islice, pairwise
 from pathlib import Path
 from typing import Any, cast
@@ -95,11 +95,10 @@ def programs_of(project: Path, files: Mapping[str, bytes], comparison: Compariso
     config = files.get(CONFIG, b"")
     comparison = comparison or Comparison(project)
     servers = (_started_by_server(server, comparison) for server in _tables(config, "mcp"))
-    tables = list(_tables(config, "hooks"))
-    lines = [_as_line(hook["command"]) for hook in tables]
-    hooks = (_started_by_hook(line, comparison) for line in lines if line)
-    running = [_as_line(hook["command"]) for hook in tables if hook.get("enabled", True) is not False]
-    return _without_idle(_compared(chain(servers, hooks), comparison), {*lines} - {*running})
+    tables = _tables(config, "hooks")
+    lines = ((_as_line(hook["command"]), hook.get("enabled", True) is not False) for hook in tables)
+    hooks = (_started_by_hook(line, comparison, runs=runs) for line, runs in lines if line)
+    return _compared(chain(servers, hooks), comparison)
 
 
 def programs_of_hooks(
@@ -110,14 +109,8 @@ def programs_of_hooks(
 ) -> Programs:
     """The programs of hooks, given by their command lines, of which the `idle` ones do not run."""
     comparison = comparison or Comparison(project)
-    found = _compared((_started_by_hook(line, comparison) for line in commands), comparison)
-    return _without_idle(found, idle)
-
-
-def _without_idle(programs: Programs, idle: Collection[str]) -> Programs:
-    """The programs without unknown commands that do not run: these start nothing."""
-    texts = {_shown(line) for line in idle}
-    return replace(programs, unknown=tuple(each for each in programs.unknown if each not in texts))
+    hooks = (_started_by_hook(line, comparison, runs=line not in idle) for line in commands)
+    return _compared(hooks, comparison)
 
 
 def _shown(command: str) -> str:
@@ -127,12 +120,14 @@ def _shown(command: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Started:
-    """What a `command` starts: files, and directories from which these load what they need."""
+    """What a `command` starts: files, and directories from which these load what they need. One that does
+    not run is never unknown."""
 
     command: str
     files: Sequence[Path]
     places: Sequence[Path]
     is_whole: bool
+    runs: bool = True
 
 
 def _started_by_server(server: Mapping[str, Any], comparison: Comparison) -> _Started:
@@ -143,9 +138,9 @@ def _started_by_server(server: Mapping[str, Any], comparison: Comparison) -> _St
     return _Started(" ".join(_words(server)), named, places, bool(everything or places))
 
 
-def _started_by_hook(line: str, comparison: Comparison) -> _Started:
+def _started_by_hook(line: str, comparison: Comparison, *, runs: bool) -> _Started:
     if len(line) > _LONGEST_COMMAND:
-        return _Started(line, (), (), is_whole=False)
+        return _Started(line, (), (), is_whole=False, runs=runs)
     # The parser is loaded where there are hooks.
     from cogency_tui.agent.project.hook_commands import runs_of
 
@@ -154,9 +149,9 @@ def _started_by_hook(line: str, comparison: Comparison) -> _Started:
     everything = [path for path in _named(table, comparison) if is_source(path) or _decides(path)]
     if any(Path(word).name in _MANIFESTS for word in _words(table)):
         everything += _manifests(project)
-    runs = runs_of(line, project, comparison.check)
-    named = _outside_folder([*everything, *runs.paths], project)
-    return _Started(line, named, _places_of_hook(project, named), runs.is_whole)
+    found = runs_of(line, project, comparison.check)
+    named = _outside_folder([*everything, *found.paths], project)
+    return _Started(line, named, _places_of_hook(project, named), found.is_whole, runs)
 
 
 def _outside_folder(paths: Sequence[Path], project: Path) -> list[Path]:
@@ -177,7 +172,7 @@ def _compared(commands: Iterable[_Started], comparison: Comparison) -> Programs:
                     name = f"{ABOVE}{(place.relative_to(comparison.project) / '**').as_posix()}"
                     found[name] = Program(each.size, each.digest, each.count)
             is_whole = command.is_whole and None not in files and None not in sources
-            if not is_whole or len(found) + len(files) > _MOST_FILES:
+            if command.runs and (not is_whole or len(found) + len(files) > _MOST_FILES):
                 unknown.append(_shown(command.command))
             for path, file in islice(zip(command.files, files, strict=True), _MOST_FILES - len(found)):
                 if file is not None:

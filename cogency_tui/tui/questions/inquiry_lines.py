@@ -11,7 +11,7 @@ from cogency_tui.safe_text import one_line, reveal
 from cogency_tui.tools.user_questions import UserQuestion
 from cogency_tui.tui.kit.dialogs import Drawing
 from cogency_tui.tui.kit.lines import Line, fit, wrap
-from cogency_tui.tui.questions.question_lines import STOP, Reply, Ways, draw_head
+from cogency_tui.tui.questions.question_lines import STOP, Reply, Ways, draw_head, words_of
 from cogency_tui.tui.theme_styles import ThemeStyles
 from cogency_tui.tui.transcript.answer_lines import draw_choice
 
@@ -88,7 +88,7 @@ def draw_inquiry(
     """Draw the question at place `at`, and the line at which each of its choices begins, that for own words,
     and what is below them. The subject is the question without the choices."""
     question, selection = inquiry.questions[at], selections[at]
-    head = draw_head(reveal(question.question), "", inquiry, width, styles, ways)
+    head = draw_head(words_of(inquiry, question.question), "", inquiry, width, styles, ways)
     # The choices are in sight, however long the question is: its rest is below them.
     at_end = len(head) if len(head) <= _MOST_LINES + 1 else _MOST_LINES
     lines, rest = head[:at_end], head[at_end:]
@@ -96,8 +96,6 @@ def draw_inquiry(
         lines += wrap([Segment(f"… {len(rest):,} more lines below the answers", styles("dim"))], width)
     if len(inquiry.questions) > 1:
         lines += _draw_names(inquiry, selections, at, width, styles)
-    if inquiry.asker:
-        lines += wrap([Segment(f"Asked by {reveal(inquiry.asker)}.", styles("dim"))], width)
     subject = range(len(lines))
     starts: list[int] = []
     for row in range(len(question.choices) + 1):

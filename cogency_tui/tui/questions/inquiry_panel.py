@@ -30,7 +30,7 @@ from cogency_tui.tui.questions.inquiry_lines import (
     enter_step,
     replies_to,
 )
-from cogency_tui.tui.questions.question_lines import BACK, STOP, Reply, Ways, title_of
+from cogency_tui.tui.questions.question_lines import BACK, STOP, Reply, Ways, title_of, words_of
 from cogency_tui.tui.questions.reason_field import ReasonField
 from cogency_tui.tui.theme_styles import ThemeStyles
 
@@ -179,7 +179,7 @@ class InquiryPanel(DockedQuestion[Inquiry]):
     def _title(self) -> str:
         if self._looked_at:
             return title_of(self._question_shown)
-        return " ".join(self.question.questions[self._at].question.split())
+        return words_of(self.question, " ".join(self.question.questions[self._at].question.split()))
 
     @property
     def _wanted(self) -> Sequence[Reply]:

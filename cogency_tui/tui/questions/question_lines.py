@@ -207,9 +207,15 @@ def _what(question: Question) -> tuple[str, str]:
     return summary, counted(*question.counts) if question.counts else ""
 
 
+def words_of(inquiry: Inquiry, text: str) -> str:
+    """A question of the model behind who asks it: no words of the model pass for a permission question."""
+    asker = reveal(inquiry.asker or "the agent")
+    return f"{asker[:1].upper()}{asker[1:]} asks: {reveal(text)}"
+
+
 def title_of(question: AnyQuestion) -> str:
     """What would be done, with the counts of a change and the place among the questions, in one line."""
-    what = (reveal(question.summary),) if isinstance(question, Inquiry) else _what(question)
+    what = (words_of(question, question.summary),) if isinstance(question, Inquiry) else _what(question)
     parts = [*what, question.round().place]
     return one_line(" · ".join(filter(None, parts)))
 
@@ -217,7 +223,7 @@ def title_of(question: AnyQuestion) -> str:
 def one_line_of(question: AnyQuestion) -> str:
     """What would be done, in one line: of a command as much as there is room for."""
     if isinstance(question, Inquiry):
-        return one_line(reveal(question.summary))
+        return one_line(words_of(question, question.summary))
     detail = "" if _is_named_by_head(question) else question.detail
     return one_line(reveal(f"{_what(question)[0]} {detail}").strip())
 

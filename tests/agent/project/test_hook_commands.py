@@ -266,3 +266,9 @@ def test_a_hook_that_does_not_run_starts_nothing_unknown(project: Path) -> None:
     for event, unknown in (("PreCompact", ()), ("Stop", ("make fmt",))):
         settings.write_text(json.dumps({"hooks": {event: [entry]}}))
         assert trust.survey(project).unknown == unknown
+
+
+def test_one_that_does_not_run_hides_no_other(project: Path) -> None:
+    beginning = "prettier " + "x " * 200
+    lines = [f"{beginning}a", f"{beginning}b"]
+    assert len(programs_of_hooks(project, lines, idle=lines[:1]).unknown) == 1

@@ -449,7 +449,7 @@ async def test_a_small_window_shows_the_question_and_scrolls_to_the_cursor(proje
         DATABASE.question, [*DATABASE.choices, Choice("Files"), Choice("Redis"), Choice("None")]
     )
     async with inquired(project, many, size=(60, 16)) as (pilot, _agent, panel):
-        assert "Which database should the service use" in body(pilot)
+        assert "The agent asks: Which database should the service" in body(pilot)
         assert "1 SQLite" in body(pilot)
         assert "more line" in shown(panel.query_one(MoreLine))
         await pilot.press("up")
@@ -503,7 +503,9 @@ async def test_on_another_screen_it_is_a_line_until_f6(project: Path) -> None:
         main_of(pilot).send(prompt_of(pilot).written)
         await until(pilot, lambda: pilot.app.screen.query(InquiryPanel))
         line = panel_of(pilot).query_one(Announcement)
-        await until(pilot, lambda: "? Which database should the service use" in shown_bar(line))
+        await until(
+            pilot, lambda: "? The agent asks: Which database should the service use" in shown_bar(line)
+        )
         await pilot.press("f6")
         await until(pilot, lambda: panel_of(pilot).has_focus)
         await ready(pilot)
