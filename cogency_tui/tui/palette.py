@@ -23,11 +23,12 @@ from cogency_tui.config.options import options
 from cogency_tui.safe_text import one_line
 from cogency_tui.tui.action_groups import group_of, in_order
 from cogency_tui.tui.commands import SlashCommand
+from cogency_tui.tui.kit.cell_text import cells, fit, fit_words
 from cogency_tui.tui.kit.dialogs import Choice
 from cogency_tui.tui.kit.filter_line import FilterField
 from cogency_tui.tui.kit.fuzzy import Rank, marked, match_closely
 from cogency_tui.tui.kit.keys import key_name
-from cogency_tui.tui.kit.lines import Line, cells, fit, fit_words
+from cogency_tui.tui.kit.lines import Line
 from cogency_tui.tui.kit.list_dialog import ListDialog
 from cogency_tui.tui.kit.select_list import LETTERS, Heading, SelectList, list_keys
 from cogency_tui.tui.theme_styles import ThemeStyles

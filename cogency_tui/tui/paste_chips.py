@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, cast
 from cogency_tui.protocol.image import Image
 from cogency_tui.safe_text import one_line
 from cogency_tui.store.prompt_text import Written
-from cogency_tui.tui.kit.lines import fit_path
+from cogency_tui.tui.kit.cell_text import fit_path
 from cogency_tui.tui.kit.number_format import size
 
 if TYPE_CHECKING:

@@ -17,10 +17,10 @@ from textual.widget import Widget
 from textual.widgets import Input, TextArea
 from textual.widgets._toast import Toast, ToastRack
 
+from cogency_tui.tui.kit.cell_text import cells
 from cogency_tui.tui.kit.dialogs import DialogTitle
 from cogency_tui.tui.kit.heading import ScreenHeading
 from cogency_tui.tui.kit.line_view import LineView
-from cogency_tui.tui.kit.lines import cells
 from cogency_tui.tui.kit.select_list import SelectList
 
 _WATCHED = "-watched"

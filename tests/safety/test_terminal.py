@@ -12,7 +12,8 @@ from rich.style import Style
 from textual.color import Color
 
 from cogency_tui.safe_text import clean, disarm, reveal, separate
-from cogency_tui.tui.kit.lines import Line, TerminalGuard, chop, disarmed, fit, fit_path, wrap
+from cogency_tui.tui.kit.cell_text import fit, fit_path
+from cogency_tui.tui.kit.lines import Line, TerminalGuard, chop, disarmed, wrap
 from tests.growth import assert_linear
 from tests.safety.walker import walk, walk_package
 

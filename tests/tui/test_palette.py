@@ -7,10 +7,10 @@ import pytest
 from textual.pilot import Pilot
 
 from cogency_tui.tui.commands import COMMANDS
+from cogency_tui.tui.kit.cell_text import cells
 from cogency_tui.tui.kit.choice_dialog import ChoiceDialog
 from cogency_tui.tui.kit.dialogs import Choices
 from cogency_tui.tui.kit.filter_line import FilterField
-from cogency_tui.tui.kit.lines import cells
 from cogency_tui.tui.kit.select_list import Heading
 from cogency_tui.tui.palette import EntryRow, Palette, draw_row, entries_of, find_rows
 from cogency_tui.tui.recall.screen import RecallScreen

@@ -13,8 +13,9 @@ from cogency_tui.agent.user_command import NAME
 from cogency_tui.protocol.events import describe_attempt
 from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.bar import Bar, end_to_end
+from cogency_tui.tui.kit.cell_text import cells, fit
 from cogency_tui.tui.kit.keys import draw_key
-from cogency_tui.tui.kit.lines import cells, fit, width_of
+from cogency_tui.tui.kit.lines import width_of
 from cogency_tui.tui.kit.number_format import plural, tokens, whole_seconds
 from cogency_tui.tui.transcript.call_unit import CallUnit
 from cogency_tui.tui.transcript.pen import SPINNER

@@ -11,8 +11,8 @@ from textual.message import Message
 from textual.widgets import Input
 
 from cogency_tui.tui.kit.bar import Bar, end_to_end
+from cogency_tui.tui.kit.cell_text import fit
 from cogency_tui.tui.kit.footer import Hints
-from cogency_tui.tui.kit.lines import fit
 
 
 def _step(key: str, step: int, id: str, *, show: bool = True) -> Binding:

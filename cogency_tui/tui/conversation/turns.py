@@ -7,7 +7,8 @@ from typing import NamedTuple
 from rich.segment import Segment
 
 from cogency_tui.safe_text import one_line
-from cogency_tui.tui.kit.lines import Line, cells, fit
+from cogency_tui.tui.kit.cell_text import cells, fit
+from cogency_tui.tui.kit.lines import Line
 from cogency_tui.tui.kit.number_format import when
 from cogency_tui.tui.theme_styles import ThemeStyles
 from cogency_tui.tui.transcript.messages_and_notices import describe_changes, describe_seconds

@@ -13,7 +13,8 @@ from cogency_tui.config.layers import Origin
 from cogency_tui.config.schema import Permissions, config_path
 from cogency_tui.providers.configured_providers import known_providers
 from cogency_tui.safe_text import one_line
-from cogency_tui.tui.kit.lines import BLANK, Line, cells, fit, width_of, wrap
+from cogency_tui.tui.kit.cell_text import cells, fit
+from cogency_tui.tui.kit.lines import BLANK, Line, width_of, wrap
 from cogency_tui.tui.kit.permission_badge import permission_badge
 from cogency_tui.tui.theme_styles import ThemeStyles
 from cogency_tui.workspace.protected_names import short_path

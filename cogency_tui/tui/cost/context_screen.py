@@ -20,6 +20,7 @@ from cogency_tui.errors import CogencyError
 from cogency_tui.safe_text import clean, one_line, reveal
 from cogency_tui.store.summaries import Summary
 from cogency_tui.tui.cost.context_usage import Contents
+from cogency_tui.tui.kit.cell_text import cells, fit, fit_path
 from cogency_tui.tui.kit.dialogs import (
     STYLES,
     Choice,
@@ -33,7 +34,7 @@ from cogency_tui.tui.kit.dialogs import (
 )
 from cogency_tui.tui.kit.edit_area import EditArea
 from cogency_tui.tui.kit.keys import act_in_order
-from cogency_tui.tui.kit.lines import BLANK, Line, cells, fit, fit_path, wrap
+from cogency_tui.tui.kit.lines import BLANK, Line, wrap
 from cogency_tui.tui.kit.meter import draw_bar
 from cogency_tui.tui.kit.number_format import percent, plural, size, tokens, when
 from cogency_tui.tui.theme_styles import ThemeStyles

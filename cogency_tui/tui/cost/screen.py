@@ -10,8 +10,9 @@ from textual.app import ComposeResult
 from cogency_tui.safe_text import one_line
 from cogency_tui.tui.cost.context_usage import ConversationUsage
 from cogency_tui.tui.cost.usage_totals import Cost, Saving
+from cogency_tui.tui.kit.cell_text import cells, fit
 from cogency_tui.tui.kit.dialogs import Choices, DialogBody, DialogBox, DialogTitle, ReadingScreen
-from cogency_tui.tui.kit.lines import BLANK, Line, cells, fit, wrap
+from cogency_tui.tui.kit.lines import BLANK, Line, wrap
 from cogency_tui.tui.kit.number_format import dollars, duration, plural, ratio, tokens
 from cogency_tui.tui.theme_styles import ThemeStyles
 

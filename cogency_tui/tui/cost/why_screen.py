@@ -13,8 +13,9 @@ from cogency_tui.protocol.events import Measure
 from cogency_tui.safe_text import one_line
 from cogency_tui.tui.cost.cache_misses import draw_cache_miss, missed_cache
 from cogency_tui.tui.cost.usage_totals import Cost, cost_of, in_all
+from cogency_tui.tui.kit.cell_text import cells, fit
 from cogency_tui.tui.kit.dialogs import Choice
-from cogency_tui.tui.kit.lines import Line, cells, fit, wrap
+from cogency_tui.tui.kit.lines import Line, wrap
 from cogency_tui.tui.kit.list_dialog import ListDialog, Note
 from cogency_tui.tui.kit.number_format import dollars, percent, plural, tokens
 from cogency_tui.tui.kit.select_list import Heading, SelectList, list_keys

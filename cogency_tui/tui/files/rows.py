@@ -7,8 +7,9 @@ from rich.segment import Segment
 
 from cogency_tui.safe_text import one_line
 from cogency_tui.tui.files.git_marks import CONFLICT, GitMarks
+from cogency_tui.tui.kit.cell_text import cells, fit
 from cogency_tui.tui.kit.fuzzy import marked_path
-from cogency_tui.tui.kit.lines import Line, cells, fit, width_of
+from cogency_tui.tui.kit.lines import Line, width_of
 from cogency_tui.tui.theme_styles import ThemeStyles
 from cogency_tui.tui.transcript.call_unit import FileChange
 

@@ -14,10 +14,11 @@ from textual.widgets import Input
 
 from cogency_tui.tui.action_groups import group_of, in_order
 from cogency_tui.tui.commands import SlashCommand
+from cogency_tui.tui.kit.cell_text import cells, fit
 from cogency_tui.tui.kit.dialogs import STYLES, Choice, Choices, Dialog, DialogBody, DialogBox, DialogTitle
 from cogency_tui.tui.kit.filter_line import FilterField
 from cogency_tui.tui.kit.keys import spelled_key
-from cogency_tui.tui.kit.lines import BLANK, Line, cells, fit, width_of, wrap
+from cogency_tui.tui.kit.lines import BLANK, Line, width_of, wrap
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.theme_styles import ThemeStyles
 

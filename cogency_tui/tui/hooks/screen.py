@@ -9,8 +9,9 @@ from textual.binding import Binding, BindingType
 from cogency_tui.agent.hooks.listing import HookStatus, ListedHook
 from cogency_tui.protocol.events import HookRun
 from cogency_tui.safe_text import clean, one_line, reveal
+from cogency_tui.tui.kit.cell_text import cells, fit
 from cogency_tui.tui.kit.dialogs import Choice
-from cogency_tui.tui.kit.lines import Line, cells, fit, wrap
+from cogency_tui.tui.kit.lines import Line, wrap
 from cogency_tui.tui.kit.list_dialog import ListDialog, Note
 from cogency_tui.tui.kit.number_format import duration, plural
 from cogency_tui.tui.kit.select_list import SelectList, list_keys

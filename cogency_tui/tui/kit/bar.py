@@ -15,7 +15,8 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
-from cogency_tui.tui.kit.lines import TerminalGuard, cells, disarmed, width_of
+from cogency_tui.tui.kit.cell_text import cells
+from cogency_tui.tui.kit.lines import TerminalGuard, disarmed, width_of
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.theme_styles import ThemeStyles, theme_styles_of
 

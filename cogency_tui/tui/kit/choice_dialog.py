@@ -10,8 +10,9 @@ from textual import events
 from textual.binding import Binding, BindingType
 
 from cogency_tui.safe_text import one_line
+from cogency_tui.tui.kit.cell_text import cells, fit
 from cogency_tui.tui.kit.dialogs import Choice
-from cogency_tui.tui.kit.lines import Line, cells, fit, wrap
+from cogency_tui.tui.kit.lines import Line, wrap
 from cogency_tui.tui.kit.list_dialog import ListDialog, Note
 from cogency_tui.tui.kit.select_list import SelectList, list_keys
 from cogency_tui.tui.theme_styles import ThemeStyles

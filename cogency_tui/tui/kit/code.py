@@ -14,9 +14,10 @@ from typing import Any
 
 from rich.segment import Segment
 
+from cogency_tui.tui.kit.cell_text import cells, fit
 from cogency_tui.tui.kit.command_output import OutputLines, TextLine
 from cogency_tui.tui.kit.lazy_text_layout import MOST_LAID, LazyLayout, Recent
-from cogency_tui.tui.kit.lines import CONTINUATION, Line, cells, fit, fold, folds, width_of
+from cogency_tui.tui.kit.lines import CONTINUATION, Line, fold, folds, width_of
 from cogency_tui.tui.theme_styles import ThemeStyles
 
 _WHOLE_LIMIT = 3_000

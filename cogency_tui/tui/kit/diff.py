@@ -11,11 +11,12 @@ from itertools import accumulate
 from rich.segment import Segment
 
 from cogency_tui.safe_text import one_line, reveal
+from cogency_tui.tui.kit.cell_text import cells, fit, fit_path
 from cogency_tui.tui.kit.code import Pieces
 from cogency_tui.tui.kit.command_output import OutputLines, TextLine
 from cogency_tui.tui.kit.diff_rows import Coloring, Pen, RowBlock
 from cogency_tui.tui.kit.lazy_text_layout import Fixed, LayoutBlock, LazyLayout
-from cogency_tui.tui.kit.lines import BLANK, Line, cells, fit, fit_path, width_of
+from cogency_tui.tui.kit.lines import BLANK, Line, width_of
 from cogency_tui.tui.kit.number_format import counted, plural
 from cogency_tui.tui.theme_styles import ThemeStyles
 from cogency_tui.workspace.diff_rows import HunkRows, Row, Span

@@ -5,9 +5,10 @@ from collections.abc import Iterable
 from rich.segment import Segment
 
 from cogency_tui.safe_text import one_line
+from cogency_tui.tui.kit.cell_text import cells, fit, fit_path
 from cogency_tui.tui.kit.code import CodeLines, padding
 from cogency_tui.tui.kit.diff import DiffLayout
-from cogency_tui.tui.kit.lines import Line, cells, fit, fit_path
+from cogency_tui.tui.kit.lines import Line
 from cogency_tui.tui.kit.number_format import counted
 from cogency_tui.tui.theme_styles import ThemeStyles
 from cogency_tui.workspace.unified_diff import FileHead

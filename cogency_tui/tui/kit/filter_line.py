@@ -16,8 +16,8 @@ from textual.widgets import Input
 
 from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.bar import Bar, Surface
+from cogency_tui.tui.kit.cell_text import cells, fit
 from cogency_tui.tui.kit.keys import act_in_order
-from cogency_tui.tui.kit.lines import cells, fit
 
 
 class FilterField(Input):

@@ -14,7 +14,7 @@ from rich.segment import Segment
 from rich.style import Style
 
 from cogency_tui.safe_text import one_line
-from cogency_tui.tui.kit.lines import fit_path
+from cogency_tui.tui.kit.cell_text import fit_path
 from cogency_tui.tui.theme_styles import ThemeStyles
 
 _AFTER = frozenset("/_-. ")

@@ -6,7 +6,7 @@ from rich.segment import Segment
 
 from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.bar import ButtonBar, Part
-from cogency_tui.tui.kit.lines import cells, fit
+from cogency_tui.tui.kit.cell_text import cells, fit
 
 _GAP = 3
 """Cells between the parts."""

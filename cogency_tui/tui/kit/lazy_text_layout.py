@@ -11,8 +11,9 @@ from typing import Generic, Protocol, TypeVar, runtime_checkable
 from rich.segment import Segment
 from rich.style import Style
 
+from cogency_tui.tui.kit.cell_text import cells
 from cogency_tui.tui.kit.command_output import OutputLines, TextLine
-from cogency_tui.tui.kit.lines import BLANK, CONTINUATION, Line, cells, fold, folds
+from cogency_tui.tui.kit.lines import BLANK, CONTINUATION, Line, fold, folds
 from cogency_tui.tui.kit.sgr import Rendition
 from cogency_tui.tui.theme_styles import ThemeStyles
 

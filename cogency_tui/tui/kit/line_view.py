@@ -22,7 +22,8 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from cogency_tui.tui.kit.bar import filtered
-from cogency_tui.tui.kit.lines import Line, cells
+from cogency_tui.tui.kit.cell_text import cells
+from cogency_tui.tui.kit.lines import Line
 from cogency_tui.tui.kit.scroll_bar import ColumnScrollBar
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.theme_styles import ThemeStyles, theme_styles_of

@@ -20,12 +20,7 @@ from textual.filter import LineFilter
 from textual.strip import Strip
 
 from cogency_tui.safe_text import disarm, separate
-
-# Whatever draws lines measures texts, too.
-from cogency_tui.tui.kit.cell_text import cells as cells
-from cogency_tui.tui.kit.cell_text import fit as fit
-from cogency_tui.tui.kit.cell_text import fit_path as fit_path
-from cogency_tui.tui.kit.cell_text import fit_words as fit_words
+from cogency_tui.tui.kit.cell_text import cells
 
 
 def disarmed(segments: Iterable[Segment]) -> list[Segment]:

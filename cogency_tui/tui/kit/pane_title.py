@@ -3,7 +3,8 @@
 from rich.segment import Segment
 
 from cogency_tui.tui.kit.bar import Bar, end_to_end
-from cogency_tui.tui.kit.lines import fit, width_of
+from cogency_tui.tui.kit.cell_text import fit
+from cogency_tui.tui.kit.lines import width_of
 
 
 class PaneTitle(Bar):

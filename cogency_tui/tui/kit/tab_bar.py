@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from rich.segment import Segment
 
 from cogency_tui.tui.kit.bar import ButtonBar, Part
-from cogency_tui.tui.kit.lines import cells, fit
+from cogency_tui.tui.kit.cell_text import cells, fit
 
 _FACT = 8
 """Minimum cells of a fact; with fewer it is omitted."""

@@ -12,8 +12,9 @@ from cogency_tui.agent.language_servers import LanguageServersOnDemand
 from cogency_tui.safe_text import one_line, reveal
 from cogency_tui.tools.language_servers.server import State
 from cogency_tui.tools.language_servers.servers import Listed
+from cogency_tui.tui.kit.cell_text import cells, fit
 from cogency_tui.tui.kit.dialogs import Choice
-from cogency_tui.tui.kit.lines import Line, cells, fit, wrap
+from cogency_tui.tui.kit.lines import Line, wrap
 from cogency_tui.tui.kit.list_dialog import ListDialog, Note
 from cogency_tui.tui.kit.number_format import plural
 from cogency_tui.tui.kit.select_list import SelectList, list_keys

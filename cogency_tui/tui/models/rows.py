@@ -5,7 +5,8 @@ from rich.segment import Segment
 from cogency_tui.providers.configured_providers import OFFLINE, KnownProvider, address_advice
 from cogency_tui.providers.models import Ending
 from cogency_tui.safe_text import one_line
-from cogency_tui.tui.kit.lines import Line, cells, fit, wrap
+from cogency_tui.tui.kit.cell_text import cells, fit
+from cogency_tui.tui.kit.lines import Line, wrap
 from cogency_tui.tui.kit.number_format import price, tokens
 from cogency_tui.tui.models.model import ModelRow, without_user
 from cogency_tui.tui.theme_styles import ThemeStyles

@@ -5,7 +5,8 @@ from rich.segment import Segment
 from cogency_tui.agent.permissions.grants import Grant
 from cogency_tui.config.options import options
 from cogency_tui.safe_text import one_line, reveal
-from cogency_tui.tui.kit.lines import Line, cells, fit, width_of, wrap
+from cogency_tui.tui.kit.cell_text import cells, fit
+from cogency_tui.tui.kit.lines import Line, width_of, wrap
 from cogency_tui.tui.kit.number_format import when
 from cogency_tui.tui.kit.select_list import Heading
 from cogency_tui.tui.permissions.model import GrantRow, ModeRow, Row, RuleRow

@@ -19,9 +19,10 @@ from cogency_tui.agent.profile.profile import outcome_of, source_of
 from cogency_tui.errors import CogencyError
 from cogency_tui.safe_text import one_line
 from cogency_tui.store.profile import KINDS, Fact
+from cogency_tui.tui.kit.cell_text import cells, fit
 from cogency_tui.tui.kit.dialogs import Choice, Confirmation
 from cogency_tui.tui.kit.keys import act_in_order
-from cogency_tui.tui.kit.lines import Line, cells, fit, wrap
+from cogency_tui.tui.kit.lines import Line, wrap
 from cogency_tui.tui.kit.list_dialog import ListDialog, Note
 from cogency_tui.tui.kit.number_format import plural, when
 from cogency_tui.tui.kit.select_list import SelectList, list_keys

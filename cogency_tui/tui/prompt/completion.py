@@ -14,8 +14,9 @@ from textual.widget import Widget
 
 from cogency_tui.safe_text import one_line
 from cogency_tui.tui.commands import COMMANDS, SlashCommand
+from cogency_tui.tui.kit.cell_text import cells, fit
 from cogency_tui.tui.kit.fuzzy import marked, marked_path
-from cogency_tui.tui.kit.lines import Line, cells, fit
+from cogency_tui.tui.kit.lines import Line
 from cogency_tui.tui.kit.select_list import SelectList
 from cogency_tui.tui.prompt.completion_offers import (
     Offer,

@@ -23,8 +23,8 @@ from textual.widgets.text_area import EditResult
 from cogency_tui.protocol.image import Image
 from cogency_tui.safe_text import clean, reveal
 from cogency_tui.store.prompt_text import Written
+from cogency_tui.tui.kit.cell_text import fit_words
 from cogency_tui.tui.kit.footer import Hints
-from cogency_tui.tui.kit.lines import fit_words
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.message_queue import MessageQueue, describe_time, given_back, is_own_command
 from cogency_tui.tui.paste_chips import chips_in, following, is_big

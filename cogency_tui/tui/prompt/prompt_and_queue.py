@@ -12,7 +12,8 @@ from textual.css.scalar import Scalar
 from cogency_tui.config.schema import PERMISSIONS, Permissions
 from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.bar import Bar
-from cogency_tui.tui.kit.lines import fit, wrap
+from cogency_tui.tui.kit.cell_text import fit
+from cogency_tui.tui.kit.lines import wrap
 from cogency_tui.tui.kit.number_format import plural
 from cogency_tui.tui.message_queue import MessageQueue, is_own_command
 from cogency_tui.tui.prompt.prompt import Prompt

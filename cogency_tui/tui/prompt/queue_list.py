@@ -6,8 +6,9 @@ from textual.css.scalar import Scalar
 from textual.message import Message
 
 from cogency_tui.safe_text import one_line
+from cogency_tui.tui.kit.cell_text import cells, fit
 from cogency_tui.tui.kit.line_view import LineView
-from cogency_tui.tui.kit.lines import Line, cells, fit
+from cogency_tui.tui.kit.lines import Line
 from cogency_tui.tui.message_queue import MessageQueue, describe_time
 
 MOST_ROWS = 4

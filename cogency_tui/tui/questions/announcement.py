@@ -4,8 +4,9 @@ from rich.segment import Segment
 from textual.message import Message
 
 from cogency_tui.tui.kit.bar import Bar
+from cogency_tui.tui.kit.cell_text import fit
 from cogency_tui.tui.kit.keys import key_name
-from cogency_tui.tui.kit.lines import fit, width_of
+from cogency_tui.tui.kit.lines import width_of
 from cogency_tui.tui.questions.question_lines import RETURN, AnyQuestion, one_line_of
 
 _FIRST = "Close this to answer"

@@ -8,8 +8,9 @@ from textual import events
 from textual.message import Message
 
 from cogency_tui.tui.kit.bar import Bar
+from cogency_tui.tui.kit.cell_text import cells, fit
 from cogency_tui.tui.kit.line_view import LineView
-from cogency_tui.tui.kit.lines import Line, cells, fit
+from cogency_tui.tui.kit.lines import Line
 from cogency_tui.tui.kit.number_format import plural
 from cogency_tui.tui.questions.question_lines import SHORTEST, TIGHT_GAP, Reply, draw_reaches
 

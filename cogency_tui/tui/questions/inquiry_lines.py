@@ -9,8 +9,9 @@ from rich.style import Style
 from cogency_tui.agent.permissions.gate import Inquiry
 from cogency_tui.safe_text import one_line, reveal
 from cogency_tui.tools.user_questions import UserQuestion
+from cogency_tui.tui.kit.cell_text import fit
 from cogency_tui.tui.kit.dialogs import Drawing
-from cogency_tui.tui.kit.lines import Line, fit, wrap
+from cogency_tui.tui.kit.lines import Line, wrap
 from cogency_tui.tui.questions.question_lines import STOP, Reply, Ways, draw_head, words_of
 from cogency_tui.tui.theme_styles import ThemeStyles
 from cogency_tui.tui.transcript.answer_lines import draw_choice

@@ -13,10 +13,11 @@ from textual.geometry import Size
 
 from cogency_tui.agent.permissions.gate import Inquiry, Question, Scope
 from cogency_tui.safe_text import fold_blanks, one_line, reveal
+from cogency_tui.tui.kit.cell_text import cells
 from cogency_tui.tui.kit.dialogs import Drawing
 from cogency_tui.tui.kit.diff import draw_diff
 from cogency_tui.tui.kit.keys import key_name
-from cogency_tui.tui.kit.lines import BLANK, Line, cells, width_of, wrap
+from cogency_tui.tui.kit.lines import BLANK, Line, width_of, wrap
 from cogency_tui.tui.kit.number_format import counted
 from cogency_tui.tui.theme_styles import ThemeStyles
 

@@ -10,6 +10,7 @@ from textual.binding import Binding, BindingType
 
 from cogency_tui.agent.recall.recall import Branch, Check, Comparison
 from cogency_tui.safe_text import clean, one_line
+from cogency_tui.tui.kit.cell_text import fit_path
 from cogency_tui.tui.kit.dialogs import (
     STYLES,
     Choice,
@@ -19,7 +20,7 @@ from cogency_tui.tui.kit.dialogs import (
     DialogTitle,
     ReadingScreen,
 )
-from cogency_tui.tui.kit.lines import BLANK, Line, fit_path, width_of, wrap
+from cogency_tui.tui.kit.lines import BLANK, Line, width_of, wrap
 from cogency_tui.tui.kit.number_format import dollars, duration, plural, tokens
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.recall.rename_export_dialogs import RECALL_STYLES

@@ -15,8 +15,8 @@ from textual.screen import Screen
 from cogency_tui.agent.recall.recall import Where
 from cogency_tui.errors import CogencyError
 from cogency_tui.safe_text import one_line
+from cogency_tui.tui.kit.cell_text import cells, fit
 from cogency_tui.tui.kit.dialogs import Confirmation
-from cogency_tui.tui.kit.lines import cells, fit
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.recall.export import Form, directory_of, export
 from cogency_tui.tui.recall.rename_export_dialogs import ExportScreen, RenameScreen

@@ -13,7 +13,7 @@ from cogency_tui.agent.recall.recall import Recall
 from cogency_tui.agent.recall.results import Hit
 from cogency_tui.errors import CogencyError
 from cogency_tui.tui.kit.bar import Bar, Surface
-from cogency_tui.tui.kit.lines import fit
+from cogency_tui.tui.kit.cell_text import fit
 from cogency_tui.tui.kit.pane_title import PaneTitle
 from cogency_tui.tui.recall.row_lines import describe, title_of
 from cogency_tui.tui.recall.rows import RecallEntry

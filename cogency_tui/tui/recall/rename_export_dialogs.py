@@ -9,6 +9,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.widgets import Input
 
+from cogency_tui.tui.kit.cell_text import cells, fit
 from cogency_tui.tui.kit.dialogs import (
     STYLES,
     Choice,
@@ -18,7 +19,7 @@ from cogency_tui.tui.kit.dialogs import (
     DialogTitle,
 )
 from cogency_tui.tui.kit.keys import act_in_order, key_name
-from cogency_tui.tui.kit.lines import Line, cells, fit, wrap
+from cogency_tui.tui.kit.lines import Line, wrap
 from cogency_tui.tui.kit.list_dialog import ListDialog, Note
 from cogency_tui.tui.kit.select_list import SelectList, list_keys
 from cogency_tui.tui.recall.export import FORMS, Form

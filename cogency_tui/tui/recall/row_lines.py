@@ -10,7 +10,8 @@ from cogency_tui.agent.recall.results import Hit
 from cogency_tui.safe_text import one_line
 from cogency_tui.store.search.snippets import Marks
 from cogency_tui.store.store import StoredConversation
-from cogency_tui.tui.kit.lines import Line, cells, fit, width_of
+from cogency_tui.tui.kit.cell_text import cells, fit
+from cogency_tui.tui.kit.lines import Line, width_of
 from cogency_tui.tui.kit.number_format import dollars, plural, tokens, when
 from cogency_tui.tui.recall.rows import Item, RecallEntry
 from cogency_tui.tui.switcher.rows import CONDITIONS

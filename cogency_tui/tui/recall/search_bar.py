@@ -15,8 +15,8 @@ from textual.message import Message
 from cogency_tui.safe_text import one_line
 from cogency_tui.store.search.query import Query, parse
 from cogency_tui.tui.kit.bar import Bar, Surface
+from cogency_tui.tui.kit.cell_text import cells, fit
 from cogency_tui.tui.kit.filter_line import FilterField
-from cogency_tui.tui.kit.lines import cells, fit
 
 _PLACEHOLDER = 'Words, "a phrase", file: tool: error: model: project: branch: since:30d before: cost:>1'
 

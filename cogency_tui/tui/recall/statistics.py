@@ -13,8 +13,9 @@ from cogency_tui.agent.recall.recall import Where
 from cogency_tui.errors import CogencyError
 from cogency_tui.safe_text import one_line
 from cogency_tui.store.usage import Spending, Statistics, ToolUse
+from cogency_tui.tui.kit.cell_text import cells, fit, fit_path
 from cogency_tui.tui.kit.dialogs import STYLES, Choices, DialogBody, DialogBox, DialogTitle, ReadingScreen
-from cogency_tui.tui.kit.lines import BLANK, Line, cells, fit, fit_path, wrap
+from cogency_tui.tui.kit.lines import BLANK, Line, wrap
 from cogency_tui.tui.kit.meter import draw_bar
 from cogency_tui.tui.kit.number_format import dollars, duration, plural, tokens
 from cogency_tui.tui.recall.rename_export_dialogs import RECALL_STYLES

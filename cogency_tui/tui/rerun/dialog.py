@@ -14,10 +14,11 @@ from cogency_tui.agent.rerun import RerunChoice
 from cogency_tui.config.options import options
 from cogency_tui.config.schema import DIALECT_CHOICES, EFFORT_CHOICES
 from cogency_tui.safe_text import one_line
+from cogency_tui.tui.kit.cell_text import cells, fit
 from cogency_tui.tui.kit.choice_dialog import ChoiceDialog, ChoiceRow
 from cogency_tui.tui.kit.dialogs import STYLES, Choice, Choices, Dialog, DialogBox, DialogTitle
 from cogency_tui.tui.kit.keys import act_in_order
-from cogency_tui.tui.kit.lines import Line, cells, fit, wrap
+from cogency_tui.tui.kit.lines import Line, wrap
 from cogency_tui.tui.kit.list_dialog import ListDialog, Note
 from cogency_tui.tui.kit.number_format import dollars
 from cogency_tui.tui.kit.select_list import SelectList, list_keys

@@ -14,9 +14,10 @@ from cogency_tui.agent.review.model import ChangedFile, Comment, Fate, Hunk, Hun
 from cogency_tui.protocol.events import Diagnostic
 from cogency_tui.safe_text import one_line, reveal
 from cogency_tui.tui.kit.bar import Bar, Part, end_to_end
+from cogency_tui.tui.kit.cell_text import cells, fit, fit_path
 from cogency_tui.tui.kit.heading import ScreenHeading
 from cogency_tui.tui.kit.keys import draw_key
-from cogency_tui.tui.kit.lines import BLANK, Line, cells, chop, fit, fit_path, width_of, wrap
+from cogency_tui.tui.kit.lines import BLANK, Line, chop, width_of, wrap
 from cogency_tui.tui.kit.number_format import counted, plural, size
 from cogency_tui.tui.review.hunk_states import (
     FATES,

@@ -8,7 +8,8 @@ from rich.segment import Segment
 from textual.binding import Binding, BindingType
 
 from cogency_tui.agent.review.model import ChangedFile, FileKey
-from cogency_tui.tui.kit.lines import Line, cells, fit, fit_path, width_of
+from cogency_tui.tui.kit.cell_text import cells, fit, fit_path
+from cogency_tui.tui.kit.lines import Line, width_of
 from cogency_tui.tui.kit.number_format import counted
 from cogency_tui.tui.kit.select_list import SelectList
 from cogency_tui.tui.review.file_rows import FileHeading, FileRow, ListRow

@@ -7,9 +7,10 @@ from rich.segment import Segment
 
 from cogency_tui.agent.review.model import Rewrite
 from cogency_tui.safe_text import one_line, reveal
+from cogency_tui.tui.kit.cell_text import fit
 from cogency_tui.tui.kit.code import Pieces, SourceColors
 from cogency_tui.tui.kit.file_text import language_of
-from cogency_tui.tui.kit.lines import CONTINUATION, Line, fit, fold, width_of
+from cogency_tui.tui.kit.lines import CONTINUATION, Line, fold, width_of
 from cogency_tui.tui.kit.number_format import plural
 from cogency_tui.tui.theme_styles import ThemeStyles
 from cogency_tui.workspace.diff_rows import Rows

@@ -18,13 +18,14 @@ from textual.containers import Vertical
 
 from cogency_tui.errors import CogencyError
 from cogency_tui.tui.kit.bar import Bar, end_to_end
+from cogency_tui.tui.kit.cell_text import fit
 from cogency_tui.tui.kit.code import SourceColors
 from cogency_tui.tui.kit.dialogs import discard
 from cogency_tui.tui.kit.edit_area import EditArea
 from cogency_tui.tui.kit.file_text import language_of
 from cogency_tui.tui.kit.footer import Hints
 from cogency_tui.tui.kit.keys import act_in_order, draw_key, key_name
-from cogency_tui.tui.kit.lines import fit, width_of
+from cogency_tui.tui.kit.lines import width_of
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.theme_styles import theme_styles_of
 

@@ -12,7 +12,8 @@ from cogency_tui.agent.editable_options import APPLIED, Preference, shown_value
 from cogency_tui.config.layers import Origin
 from cogency_tui.config.options import Option
 from cogency_tui.safe_text import one_line
-from cogency_tui.tui.kit.lines import Line, cells, fit, wrap
+from cogency_tui.tui.kit.cell_text import cells, fit
+from cogency_tui.tui.kit.lines import Line, wrap
 from cogency_tui.tui.kit.number_format import plural
 from cogency_tui.tui.kit.select_list import Heading
 from cogency_tui.tui.theme_styles import ThemeStyles

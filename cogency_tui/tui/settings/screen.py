@@ -18,10 +18,11 @@ from cogency_tui.agent.editable_options import Preference
 from cogency_tui.config.options import Option, options
 from cogency_tui.errors import CogencyError
 from cogency_tui.tui.kit.bar import Bar
+from cogency_tui.tui.kit.cell_text import cells, fit
 from cogency_tui.tui.kit.choice_dialog import ChoiceDialog, ChoiceRow
 from cogency_tui.tui.kit.dialogs import SHORT, Choice, Confirmation
 from cogency_tui.tui.kit.filter_line import FilterField
-from cogency_tui.tui.kit.lines import Line, cells, fit
+from cogency_tui.tui.kit.lines import Line
 from cogency_tui.tui.kit.list_dialog import ListDialog, Note
 from cogency_tui.tui.kit.select_list import Heading, SelectList, list_keys
 from cogency_tui.tui.kit.typed_app import app_of

@@ -11,9 +11,10 @@ from textual.widgets import Input
 from cogency_tui.config.themes import AUTO, Palette, load_palette, theme_choices
 from cogency_tui.errors import ConfigError
 from cogency_tui.safe_text import one_line
+from cogency_tui.tui.kit.cell_text import fit
 from cogency_tui.tui.kit.dialogs import Choice
 from cogency_tui.tui.kit.filter_line import FilterField
-from cogency_tui.tui.kit.lines import Line, fit, width_of
+from cogency_tui.tui.kit.lines import Line, width_of
 from cogency_tui.tui.kit.list_dialog import ListDialog
 from cogency_tui.tui.kit.select_list import LETTERS, SelectList, list_keys
 from cogency_tui.tui.kit.typed_app import app_of

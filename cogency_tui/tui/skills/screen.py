@@ -15,9 +15,10 @@ from cogency_tui.agent.project.skill_places import SKILL_FILE
 from cogency_tui.agent.project.skills import ListedSkill, SkillState
 from cogency_tui.errors import CogencyError
 from cogency_tui.safe_text import one_line, reveal
+from cogency_tui.tui.kit.cell_text import cells, fit
 from cogency_tui.tui.kit.dialogs import Choice
 from cogency_tui.tui.kit.filter_line import FilterField
-from cogency_tui.tui.kit.lines import Line, cells, fit, wrap
+from cogency_tui.tui.kit.lines import Line, wrap
 from cogency_tui.tui.kit.list_dialog import ListDialog, Note
 from cogency_tui.tui.kit.select_list import LETTERS, SelectList, list_keys
 from cogency_tui.tui.kit.typed_app import app_of

@@ -9,8 +9,9 @@ from rich.segment import Segment
 
 from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.bar import Part
+from cogency_tui.tui.kit.cell_text import cells, fit, fit_path
 from cogency_tui.tui.kit.heading import ScreenHeading
-from cogency_tui.tui.kit.lines import cells, fit, fit_path, width_of
+from cogency_tui.tui.kit.lines import width_of
 from cogency_tui.tui.kit.number_format import plural
 from cogency_tui.workspace.git.branch import branch_of, head_of
 from cogency_tui.workspace.protected_names import short_path

@@ -10,8 +10,9 @@ from textual.app import ComposeResult
 from cogency_tui.config.options import options
 from cogency_tui.protocol.events import Measure
 from cogency_tui.safe_text import one_line
+from cogency_tui.tui.kit.cell_text import cells
 from cogency_tui.tui.kit.dialogs import Choices, DialogBody, DialogBox, DialogTitle, ReadingScreen
-from cogency_tui.tui.kit.lines import BLANK, Line, cells, wrap
+from cogency_tui.tui.kit.lines import BLANK, Line, wrap
 from cogency_tui.tui.kit.number_format import (
     dollars,
     duration,

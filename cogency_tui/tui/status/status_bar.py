@@ -18,8 +18,8 @@ from cogency_tui.protocol import Dialect
 from cogency_tui.providers.efforts import describe_effort, substitute
 from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.bar import Part
+from cogency_tui.tui.kit.cell_text import fit
 from cogency_tui.tui.kit.footer import KeyBar, KeyPart, fit_keys, reserved_width
-from cogency_tui.tui.kit.lines import fit
 from cogency_tui.tui.kit.number_format import dollars, percent, plural, tokens, when
 from cogency_tui.tui.kit.permission_badge import permission_badge
 from cogency_tui.tui.theme_styles import ThemeStyles

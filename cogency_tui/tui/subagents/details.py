@@ -21,8 +21,9 @@ from cogency_tui.store.store import Store
 from cogency_tui.tui.conversation.activity_line import live_units
 from cogency_tui.tui.conversation.view import Conversation
 from cogency_tui.tui.kit.bar import Surface
+from cogency_tui.tui.kit.cell_text import cells, fit_path
 from cogency_tui.tui.kit.lazy_text_layout import Fixed
-from cogency_tui.tui.kit.lines import Line, cells, fit_path, wrap
+from cogency_tui.tui.kit.lines import Line, wrap
 from cogency_tui.tui.kit.number_format import counted, plural
 from cogency_tui.tui.kit.pane_title import PaneTitle
 from cogency_tui.tui.kit.select_list import SelectList, list_keys

@@ -12,7 +12,8 @@ from cogency_tui.agent.subagent_tree import AgentNode
 from cogency_tui.protocol.events import Measure
 from cogency_tui.safe_text import one_line
 from cogency_tui.tui.cost.usage_totals import Cost, cost_of, in_all
-from cogency_tui.tui.kit.lines import Line, cells, fit, width_of
+from cogency_tui.tui.kit.cell_text import cells, fit
+from cogency_tui.tui.kit.lines import Line, width_of
 from cogency_tui.tui.kit.number_format import counted, dollars, duration, tokens, whole_seconds
 from cogency_tui.tui.kit.select_list import Heading, SelectList, list_keys
 from cogency_tui.tui.subagents.keys import TREE_KEYS

@@ -8,7 +8,8 @@ from rich.segment import Segment
 
 from cogency_tui.protocol.events import Measure
 from cogency_tui.safe_text import one_line
-from cogency_tui.tui.kit.lines import Line, cells, fit, wrap
+from cogency_tui.tui.kit.cell_text import cells, fit
+from cogency_tui.tui.kit.lines import Line, wrap
 from cogency_tui.tui.kit.number_format import dollars, tokens, when, whole_seconds
 from cogency_tui.tui.theme_styles import ThemeStyles
 

@@ -19,7 +19,8 @@ from rich.style import Style
 from textual._compositor import ChopsUpdate, CompositorUpdate, LayoutUpdate
 from textual.strip import Strip
 
-from cogency_tui.tui.kit.lines import cells, width_of
+from cogency_tui.tui.kit.cell_text import cells
+from cogency_tui.tui.kit.lines import width_of
 
 _UNCERTAIN = re.compile("[\u200d\ufe0e\ufe0f\u20e3\U0001f1e6-\U0001f1ff\U0001f3fb-\U0001f3ff]")
 _RUNS = re.compile("((?:[^\x00-\x7f]|[\x00-\x7f](?=[\ufe0f\u20e3]))+)")

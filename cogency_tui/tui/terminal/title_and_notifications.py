@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Literal
 
 from cogency_tui.safe_text import disarm, one_line
-from cogency_tui.tui.kit.lines import fit
+from cogency_tui.tui.kit.cell_text import fit
 from cogency_tui.tui.terminal.capabilities import Notice, Terminal
 
 State = Literal["idle", "working", "waiting"]

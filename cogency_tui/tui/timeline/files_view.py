@@ -11,7 +11,8 @@ from textual.message import Message
 from cogency_tui.agent.timeline.model import PastFile
 from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.bar import Bar, Surface, end_to_end
-from cogency_tui.tui.kit.lines import Line, cells, fit, fit_path, width_of
+from cogency_tui.tui.kit.cell_text import cells, fit, fit_path
+from cogency_tui.tui.kit.lines import Line, width_of
 from cogency_tui.tui.kit.number_format import plural
 from cogency_tui.tui.kit.select_list import SelectList
 from cogency_tui.tui.review.hunk_states import KIND_LETTERS

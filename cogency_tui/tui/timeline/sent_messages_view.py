@@ -18,9 +18,10 @@ from cogency_tui.protocol.messages import ImagePart, Message, Part, ToolSpec, im
 from cogency_tui.providers.image_tokens import tokens_of_images
 from cogency_tui.providers.token_counting import estimate_tokens
 from cogency_tui.safe_text import one_line, reveal
+from cogency_tui.tui.kit.cell_text import cells, fit
 from cogency_tui.tui.kit.command_output import OutputLines
 from cogency_tui.tui.kit.lazy_text_layout import Heights, LazyLayout
-from cogency_tui.tui.kit.lines import BLANK, Line, cells, fit, width_of, wrap
+from cogency_tui.tui.kit.lines import BLANK, Line, width_of, wrap
 from cogency_tui.tui.kit.number_format import plural, tokens
 from cogency_tui.tui.paste_chips import image_chip
 from cogency_tui.tui.timeline.keys import Read

@@ -13,7 +13,8 @@ from cogency_tui.protocol.transcript import user_text
 from cogency_tui.safe_text import one_line
 from cogency_tui.tui.cost.usage_totals import Cost
 from cogency_tui.tui.kit.bar import Bar, end_to_end
-from cogency_tui.tui.kit.lines import fit, width_of
+from cogency_tui.tui.kit.cell_text import fit
+from cogency_tui.tui.kit.lines import width_of
 from cogency_tui.tui.kit.number_format import dollars, tokens
 from cogency_tui.tui.transcript.call_unit import summarize_call
 

@@ -15,9 +15,10 @@ from textual.geometry import Size
 
 from cogency_tui.tui.commands import is_command
 from cogency_tui.tui.kit.bar import Bar, ButtonBar
+from cogency_tui.tui.kit.cell_text import cells
 from cogency_tui.tui.kit.dialogs import Confirmation
 from cogency_tui.tui.kit.keys import draw_key
-from cogency_tui.tui.kit.lines import BLANK, Line, cells, width_of, wrap
+from cogency_tui.tui.kit.lines import BLANK, Line, width_of, wrap
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.main.screen import MainScreen
 from cogency_tui.tui.prompt.prompt import Prompt

@@ -11,7 +11,8 @@ from cogency_tui.protocol.events import AnsweredQuestion, answers_shown
 from cogency_tui.safe_text import reveal
 from cogency_tui.tools.ask import Ask
 from cogency_tui.tools.user_questions import UserQuestion
-from cogency_tui.tui.kit.lines import BLANK, Line, cells, wrap
+from cogency_tui.tui.kit.cell_text import cells
+from cogency_tui.tui.kit.lines import BLANK, Line, wrap
 from cogency_tui.tui.theme_styles import ThemeStyles
 
 _OWN = "Other…"

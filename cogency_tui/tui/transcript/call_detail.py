@@ -14,9 +14,10 @@ from rich.segment import Segment
 from cogency_tui.protocol.events import HookRun, PlannedStep
 from cogency_tui.protocol.transcript import NO_OUTPUT
 from cogency_tui.safe_text import clean, one_line, reveal
+from cogency_tui.tui.kit.cell_text import cells, fit
 from cogency_tui.tui.kit.command_output import Output, OutputLines
 from cogency_tui.tui.kit.lazy_text_layout import Fixed, GrowingText, LayoutBlock, LazyLayout, Stack
-from cogency_tui.tui.kit.lines import BLANK, CONTINUATION, Line, cells, fit, fold, width_of, wrap
+from cogency_tui.tui.kit.lines import BLANK, CONTINUATION, Line, fold, width_of, wrap
 from cogency_tui.tui.kit.number_format import duration, plural, size
 from cogency_tui.tui.paste_chips import image_chips
 from cogency_tui.tui.theme_styles import ThemeStyles

@@ -25,7 +25,8 @@ from cogency_tui.protocol.events import (
 )
 from cogency_tui.protocol.transcript import NO_OUTPUT
 from cogency_tui.safe_text import one_line, reveal
-from cogency_tui.tui.kit.lines import Line, cells, fit, fit_path, fit_words, width_of, wrap
+from cogency_tui.tui.kit.cell_text import cells, fit, fit_path, fit_words
+from cogency_tui.tui.kit.lines import Line, width_of, wrap
 from cogency_tui.tui.kit.number_format import duration, plural, when, whole_seconds
 from cogency_tui.tui.paste_chips import image_chips
 from cogency_tui.tui.theme_styles import ThemeStyles

@@ -26,8 +26,8 @@ from cogency_tui.protocol.events import Step as StepFields
 from cogency_tui.protocol.plan import describe_plan
 from cogency_tui.protocol.transcript import as_tool_call
 from cogency_tui.safe_text import clean, one_line
+from cogency_tui.tui.kit.cell_text import fit, fit_path
 from cogency_tui.tui.kit.command_output import Output
-from cogency_tui.tui.kit.lines import fit, fit_path
 from cogency_tui.tui.kit.number_format import duration, whole_seconds
 from cogency_tui.tui.transcript.packed_text import packed_texts, unpacked_texts
 

@@ -8,8 +8,9 @@ from rich.style import Style
 
 from cogency_tui.protocol.events import CommentPlace
 from cogency_tui.safe_text import one_line
+from cogency_tui.tui.kit.cell_text import cells, fit
 from cogency_tui.tui.kit.keys import draw_key
-from cogency_tui.tui.kit.lines import Line, cells, fit, width_of, wrap
+from cogency_tui.tui.kit.lines import Line, width_of, wrap
 from cogency_tui.tui.kit.number_format import dollars, duration, plural, tokens
 from cogency_tui.tui.paste_chips import chips_in, image_chips
 from cogency_tui.tui.theme_styles import ThemeStyles

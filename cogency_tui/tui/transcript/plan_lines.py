@@ -8,7 +8,8 @@ from rich.segment import Segment
 from cogency_tui.protocol.events import PlannedStep
 from cogency_tui.protocol.plan import PLAN_GLYPHS, current_step, describe_progress, is_finished
 from cogency_tui.safe_text import one_line, reveal
-from cogency_tui.tui.kit.lines import Line, cells, fit, wrap
+from cogency_tui.tui.kit.cell_text import cells, fit
+from cogency_tui.tui.kit.lines import Line, wrap
 from cogency_tui.tui.kit.number_format import plural
 from cogency_tui.tui.theme_styles import ThemeStyles
 from cogency_tui.tui.transcript.pen import Pen

@@ -17,9 +17,10 @@ from cogency_tui.agent.project.started_programs import ABOVE
 from cogency_tui.agent.project.trust import Survey
 from cogency_tui.errors import CogencyError
 from cogency_tui.safe_text import one_line
+from cogency_tui.tui.kit.cell_text import cells
 from cogency_tui.tui.kit.dialogs import Choice
 from cogency_tui.tui.kit.filter_line import FilterField
-from cogency_tui.tui.kit.lines import Line, cells
+from cogency_tui.tui.kit.lines import Line
 from cogency_tui.tui.kit.list_dialog import ListDialog
 from cogency_tui.tui.kit.number_format import plural, size
 from cogency_tui.tui.kit.select_list import LETTERS, SelectList, list_keys

@@ -18,6 +18,7 @@ from cogency_tui.agent.project.planned_commands import planned_commands
 from cogency_tui.agent.project.started_programs import ABOVE
 from cogency_tui.agent.project.trust import Part, PartKind, Survey, TrustState, describe_inactive, name_parts
 from cogency_tui.safe_text import one_line, reveal
+from cogency_tui.tui.kit.cell_text import cells, fit_path
 from cogency_tui.tui.kit.dialogs import (
     STYLES,
     Choice,
@@ -28,7 +29,7 @@ from cogency_tui.tui.kit.dialogs import (
     QuestionBody,
     ReadingScreen,
 )
-from cogency_tui.tui.kit.lines import BLANK, Line, cells, fit_path, wrap
+from cogency_tui.tui.kit.lines import BLANK, Line, wrap
 from cogency_tui.tui.kit.number_format import plural, size
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.theme_styles import ThemeStyles

@@ -24,8 +24,9 @@ from cogency_tui.agent.usage_report import (
 )
 from cogency_tui.errors import CogencyError
 from cogency_tui.safe_text import one_line
+from cogency_tui.tui.kit.cell_text import cells, fit, fit_path
 from cogency_tui.tui.kit.dialogs import LOW, SHORT, Choice, DialogBody
-from cogency_tui.tui.kit.lines import Line, cells, fit, fit_path, wrap
+from cogency_tui.tui.kit.lines import Line, wrap
 from cogency_tui.tui.kit.list_dialog import ListDialog, Note
 from cogency_tui.tui.kit.meter import draw_bar
 from cogency_tui.tui.kit.number_format import plural

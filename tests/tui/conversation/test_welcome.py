@@ -9,7 +9,7 @@ from textual import events
 from cogency_tui.agent.agent import Agent
 from cogency_tui.config.schema import config_path
 from cogency_tui.tui.conversation.welcome import Recent, WelcomePicker, draw_welcome, situation_of
-from cogency_tui.tui.kit.lines import cells
+from cogency_tui.tui.kit.cell_text import cells
 from cogency_tui.tui.theme_styles import theme_styles_of
 from cogency_tui.workspace.protected_names import short_path
 from tests.tui.driving import (

@@ -6,7 +6,7 @@ from cogency_tui.protocol.events import Measure
 from cogency_tui.tui.cost.context_usage import ConversationUsage
 from cogency_tui.tui.cost.screen import draw_costs
 from cogency_tui.tui.cost.usage_totals import by_model, in_all, saving
-from cogency_tui.tui.kit.lines import cells
+from cogency_tui.tui.kit.cell_text import cells
 from cogency_tui.tui.theme_styles import theme_styles_of
 
 RESUMED: Measure = {

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 from rich.segment import Segment
 from rich.style import Style
 
+from cogency_tui.tui.kit.cell_text import cells, fit, fit_path, fit_words
 from cogency_tui.tui.kit.lazy_text_layout import Heights
-from cogency_tui.tui.kit.lines import Line, cells, chop, fit, fit_path, fit_words, fold, folds, width_of, wrap
+from cogency_tui.tui.kit.lines import Line, chop, fold, folds, width_of, wrap
 
 WORDS = st.text(alphabet=st.sampled_from("ab é日本e\u0301👍\n"), max_size=80)
 

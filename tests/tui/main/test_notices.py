@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from cogency_tui.tui.kit.lines import cells
+from cogency_tui.tui.kit.cell_text import cells
 from cogency_tui.tui.theme_styles import theme_styles_of
 from cogency_tui.tui.transcript.messages_and_notices import draw_notice, is_shortened
 from cogency_tui.tui.transcript.units import Notice

@@ -5,7 +5,7 @@ The characters that stand for chips occur in no text.
 
 from textual.document._document import Location, Selection
 
-from cogency_tui.tui.kit.lines import cells
+from cogency_tui.tui.kit.cell_text import cells
 from cogency_tui.tui.paste_chips import chips_in
 from cogency_tui.tui.prompt.paste_area import ChipArea
 from cogency_tui.tui.prompt.vim.lines import TAB, last_place, line_start, row_of
