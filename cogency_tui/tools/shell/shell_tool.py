@@ -50,7 +50,6 @@ LONGEST_VALUE = 8 << 20
 _READING = "cogency_tui.tools.shell.command_plan"
 
 _LEAST_MILLISECONDS = 5000
-_SHELLS = ("bash", "sh", "zsh", "dash")
 
 _MORE_TIME = "[raise timeout (in seconds), or use background=true]"
 _IN_SANDBOX = "[it ran in a sandbox: no network, write access only to the project and /tmp]"
@@ -74,7 +73,10 @@ def _command_read(value: Any, _given: Mapping[str, Any]) -> Mapping[str, Any]:
     words = cast("list[Any]", value)
     if not words or not all(isinstance(word, str) for word in words):
         return {"command": words}
-    if len(words) == 3 and words[0].rpartition("/")[2] in _SHELLS and words[1] in ("-c", "-lc", "-cl"):
+    from cogency_tui.tools.shell.programs import programs_with
+
+    shells = programs_with("posix")
+    if len(words) == 3 and words[0].rpartition("/")[2] in shells and words[1] in ("-c", "-lc", "-cl"):
         return {"command": words[2]}
     return {"command": shlex.join(words)}
 
