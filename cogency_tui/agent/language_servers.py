@@ -69,6 +69,11 @@ class LanguageServersOnDemand:
         """
         await in_thread(self._consent.decide, name, allowed)
 
+    def note_changes(self) -> None:
+        """Note that others than us may have changed files just now."""
+        if self._servers is not None:
+            self._servers.note_changes()
+
     def new_notices(self) -> list[str]:
         """Return the notices for the user that have not been returned before."""
         return [] if self._servers is None else self._servers.new_notices()

@@ -102,6 +102,11 @@ class LanguageServers:
                 return True
         return False
 
+    def note_changes(self) -> None:
+        """Note that others than us may have changed files just now."""
+        for server in self._servers.values():
+            server.note_changes()
+
     def new_notices(self) -> list[str]:
         """Return the notices for the user that have not been returned before."""
         notices, self._notices = self._notices, []

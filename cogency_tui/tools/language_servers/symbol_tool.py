@@ -165,6 +165,9 @@ class Symbol:
                 if not getattr(client.capabilities, _PROVIDERS[args.action]):
                     return None
                 async with client.turn:
+                    await client.follow_disk()
+                    if args.action != "definition":
+                        await client.know_files()
                     await client.show(path, language, text)
                     async with client.opened(files):
                         return await question(client, seconds)
