@@ -3,16 +3,12 @@
 Invariant: only the user configures them; a project cannot choose a program that is started.
 """
 
-import re
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
 
-from cogency_tui.config.mcp import Problem
-from cogency_tui.config.workflows import problem_of
-
-_NAME = r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}"
+from cogency_tui.config.mcp import Problem, problem_in_fields
 
 
 class LanguageServerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -42,15 +38,9 @@ class LanguageServerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=
 
 def problem_in(name: str, given: object) -> Problem | None:
     """The problem with the table of the server `name`; None if there is none."""
-    if not re.fullmatch(_NAME, name):
-        return Problem("", "a name has only letters, digits, - and _, at most 32 characters")
-    if not isinstance(given, dict):
-        return Problem("", "it must be a table")
-    table = cast("dict[str, Any]", given)
-    for key, value in table.items():
-        if words := problem_of({key: value}, LanguageServerSettings):
-            return Problem(key, words)
-    server = msgspec.convert(table, LanguageServerSettings)
+    if problem := problem_in_fields(name, given, LanguageServerSettings):
+        return problem
+    server = msgspec.convert(given, LanguageServerSettings)
     if any(not command[0] or "\0" in "".join(command) for command in server.commands or ()):
         return Problem("commands", "a command needs a program, and no NUL characters")
     return None

@@ -68,15 +68,21 @@ class Problem(msgspec.Struct, frozen=True):
 
 def problem_in(name: str, given: object) -> Problem | None:
     """The problem with the table of the server `name`; None if there is none."""
+    if problem := problem_in_fields(name, given, McpSettings):
+        return problem
+    return _misuse(msgspec.convert(given, McpSettings), cast("dict[str, Any]", given))
+
+
+def problem_in_fields(name: str, given: object, expected: type[msgspec.Struct]) -> Problem | None:
+    """The problem with the name of a table, or with one of its fields; None if there is none."""
     if not re.fullmatch(_NAME, name):
         return Problem("", "a name has only letters, digits, - and _, at most 32 characters")
     if not isinstance(given, dict):
         return Problem("", "it must be a table")
-    table = cast("dict[str, Any]", given)
-    for key, value in table.items():
-        if words := problem_of({key: value}, McpSettings):
+    for key, value in cast("dict[str, Any]", given).items():
+        if words := problem_of({key: value}, expected):
             return Problem(key, words)
-    return _misuse(msgspec.convert(table, McpSettings), table)
+    return None
 
 
 def _misuse(server: McpSettings, table: Mapping[str, Any]) -> Problem | None:

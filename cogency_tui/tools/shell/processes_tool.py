@@ -1,6 +1,6 @@
 """The tool `processes`: lists, reads, watches, awaits and stops the background commands of `shell`."""
 
-from typing import Annotated, Literal
+from typing import Literal
 
 import msgspec
 
@@ -10,13 +10,15 @@ from cogency_tui.tools.shell.background import Background, BackgroundState
 from cogency_tui.workspace.protected_names import shown
 
 _SUMMARY = 80
+_LONGEST_WAIT = 600
+"""Seconds."""
 
 
 class ProcessesArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     id: str = ""
     action: Literal["list", "read", "stop", "watch", "wait"] = "list"
     pattern: str = ""
-    seconds: Annotated[int, msgspec.Meta(ge=1, le=600)] = 120
+    seconds: int = 120
 
 
 class Processes:
@@ -76,7 +78,7 @@ class Processes:
             return Outcome(f"{process.id}: {done}", f"{process.described}, {state}")
         matches = ""
         if args.action == "wait":
-            process, matches = await self._background.wait(process.id, args.seconds)
+            process, matches = await self._background.wait(process.id, min(args.seconds, _LONGEST_WAIT))
         if args.action == "stop":
             process = await self._background.stop(process.id)
         if process.ended is not None:

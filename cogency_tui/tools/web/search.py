@@ -47,11 +47,8 @@ def missing() -> ToolError:
 
 
 class SearchArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    query: Annotated[
-        str,
-        msgspec.Meta(min_length=1, max_length=500, description="as one would type it into a search engine"),
-    ]
-    limit: Annotated[int, msgspec.Meta(ge=1, le=20, description="results")] = 5
+    query: Annotated[str, msgspec.Meta(min_length=1, max_length=500)]
+    limit: Annotated[int, msgspec.Meta(ge=1, le=20)] = 5
 
 
 class Hit(msgspec.Struct, frozen=True):
