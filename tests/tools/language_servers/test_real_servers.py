@@ -104,7 +104,7 @@ class Five:
 """
     real.put("a.py", text)
     real.put("b.py", "from a import one\n\none(1)\n")
-    registry = Registry([Symbol(lambda: real.servers)])
+    registry = Registry([Symbol(lambda: real.servers, lambda: True)])
     context = ToolContext(Workspace(real.root))
 
     async def rename(file: str, line: int, name: str, new_name: str) -> str:
@@ -250,7 +250,7 @@ async def test_nothing_of_a_hostile_project_runs(real: Bench, tmp_path: Path) ->
 
 
 def tool_of(bench: Bench) -> tuple[Registry, ToolContext]:
-    return Registry([Symbol(lambda: bench.servers)]), ToolContext(Workspace(bench.root))
+    return Registry([Symbol(lambda: bench.servers, lambda: True)]), ToolContext(Workspace(bench.root))
 
 
 async def symbol(bench: Bench, action: str, **args: object) -> str:
