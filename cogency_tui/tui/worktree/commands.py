@@ -193,6 +193,7 @@ class WorktreeCommands(FeatureCommands):
         if not confirmed.includes(now := await worktrees.losses(root)):
             self._confirm(root, now, again=True)
             return
+        await worktrees.require_removable(root)
         self._others.leave_worktree(root)
         await worktrees.remove(root)
         app.notify(f"Removed worktree {root.name}. Its conversations stay in /resume.", markup=False)
@@ -253,10 +254,12 @@ def describe_loss(name: str, losses: "Losses") -> str:
         lines.append(f"{plural(len(lost.ignored), 'ignored path')}: {named(lost.ignored)}")
     if lost.caches and lines:
         lines.append(f"caches: {named(lost.caches)}")
-    lines += [each.described for each in losses.occupants]
+    lines += [each.described for each in losses.occupants if each.pid is None]
     lines += [f"running in the background: {one_line(command)}" for command in losses.commands]
+    idle = [f"{each.described}. It cannot go on there." for each in losses.occupants if each.pid is not None]
+    others = "".join(f"\n\n{line}" for line in idle)
     if not lines:
         caches = f", but for caches: {named(lost.caches)}" if lost.caches else ""
-        return f"Remove worktree {name} and its branch? Everything in it is merged{caches}."
+        return f"Remove worktree {name} and its branch? Everything in it is merged{caches}.{others}"
     listed = "\n".join(f"  {line}" for line in lines)
-    return f"Remove worktree {name} and its branch? This would be lost or stopped:\n\n{listed}"
+    return f"Remove worktree {name} and its branch? This would be lost or stopped:\n\n{listed}{others}"

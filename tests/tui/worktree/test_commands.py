@@ -246,8 +246,8 @@ def test_what_would_be_lost_is_named() -> None:
         "  1 uncommitted file: a.py\n"
         "  2 commits of cogency/x that are not merged\n"
         "  “fix parser” is working in it\n"
-        "  “New conversation” is open in it, in process 12\n"
-        "  running in the background: npm start"
+        "  running in the background: npm start\n\n"
+        "“New conversation” is open in it, in process 12. It cannot go on there."
     )
     ignored = Losses(Unmerged([], 0, ["secret.env"], ["node_modules/"]))
     assert describe_loss("x", ignored) == (
