@@ -78,6 +78,11 @@ class Answers(LineView):
             self.deaf = deaf
             self.refresh()
 
+    @property
+    def hint(self) -> Reply | None:
+        """What makes keys be accepted, if it is shown: the answers beside it are not to be given yet."""
+        return self._hint
+
     def show_hint(self, hint: Reply | None) -> None:
         """Show what makes keys be accepted."""
         if hint != self._hint:

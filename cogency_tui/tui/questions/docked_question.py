@@ -186,7 +186,7 @@ class DockedQuestion(Vertical, Generic[Asked], can_focus=True):
         self._hands = hands
         # Bindings are checked before a panel is composed.
         self._body = QuestionBody(self._draw, id="question-body")
-        self._choices = Answers(self._wanted, id="answers")
+        self._choices = Answers((), id="answers")
         self._away = away
         self.origin: Widget | None = None
         """The widget from which the user entered the question."""

@@ -177,8 +177,12 @@ def enter_step(inquiry: Inquiry, selections: Sequence[Selection], at: int) -> En
     return "send" if _is_last(selections, at) else "next"
 
 
-def replies_to(inquiry: Inquiry, selections: Sequence[Selection], at: int, *, entered: bool) -> list[Reply]:
-    """The keys of the question at place `at`."""
+def replies_to(
+    inquiry: Inquiry, selections: Sequence[Selection], at: int, *, entered: bool, led: bool
+) -> list[Reply]:
+    """The keys of the question at place `at`: where the user is `led` to it, since letters go elsewhere, none
+    that has another meaning there."""
+    entered = entered and not led
     question, count = inquiry.questions[at], len(selections)
     several, last = question.several, len(question.choices) + 1
     replies = [Reply(f"1–{last}", "Toggle" if several else "Choose" if count > 1 else "Answer", "")]
@@ -188,6 +192,6 @@ def replies_to(inquiry: Inquiry, selections: Sequence[Selection], at: int, *, en
     if step:
         label, *shorter = _ENTER[step]
         replies.append(Reply("enter", label, "choose", tuple(shorter)))
-    if count > 1 and step != "next":
+    if count > 1 and step != "next" and not led:
         replies.append(Reply("tab", "Next question", "select(1)", ("Next",)))
     return [*replies, SKIP, _SKIP_SAYING, STOP]

@@ -114,7 +114,6 @@ class InquiryPanel(DockedQuestion[Inquiry]):
         """The field that was open where the question was shown before."""
         self._reenters = False
         """True if the user had entered the question before something covered it, or where it was shown."""
-        self._entered = False
         self._is_led = False
         """True if the key that leads to the answers is shown: it turns to no other question."""
         self._only_enters = False
@@ -151,6 +150,13 @@ class InquiryPanel(DockedQuestion[Inquiry]):
         self._reenters = False
         super()._pass_on(event)
 
+    def _show_hint(self) -> None:
+        before = self._choices.hint
+        super()._show_hint()
+        if self._choices.hint != before:
+            # Beside a hint, the keys that it or the prompt has are not the question's.
+            self._offer()
+
     def _listen(self) -> None:
         self._entered = self._entered or (self._reenters and not self._takes_text)
         super()._listen()
@@ -183,7 +189,8 @@ class InquiryPanel(DockedQuestion[Inquiry]):
 
     @property
     def _wanted(self) -> Sequence[Reply]:
-        return replies_to(self.question, self._selections, self._at, entered=self._entered)
+        led = self._choices.hint is not None
+        return replies_to(self.question, self._selections, self._at, entered=self._entered, led=led)
 
     @property
     def _while_writing(self) -> Sequence[Reply]:

@@ -446,6 +446,22 @@ async def test_text_that_is_typed_goes_to_the_prompt(project: Path) -> None:
         assert agent.answers == []
 
 
+async def test_while_a_text_is_typed_only_the_way_to_the_question_is_named(project: Path) -> None:
+    async with inquired(project, DATABASE, NAME) as (pilot, agent, panel):
+        await pilot.press("down")
+        await until(pilot, lambda: "▸ 1 SQLite" in body(pilot) and "Enter Choose" in keys(pilot))
+        assert "Tab Next question" in keys(pilot)
+        await pilot.press("h", "i")
+        await until(pilot, lambda: prompt_of(pilot).text == "hi" and "Tab to answer" in keys(pilot))
+        assert "Enter" not in keys(pilot)
+        assert keys(pilot).count("Tab") == 1
+        later = monotonic() + 120
+        panel.clock = lambda: later
+        await pilot.press("tab")
+        await until(pilot, lambda: "Enter Choose" in keys(pilot) and "Tab Next question" in keys(pilot))
+        assert agent.answers == []
+
+
 async def test_a_small_window_shows_the_question_and_scrolls_to_the_cursor(project: Path) -> None:
     many = UserQuestion(
         DATABASE.question, [*DATABASE.choices, Choice("Files"), Choice("Redis"), Choice("None")]
