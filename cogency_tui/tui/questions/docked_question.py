@@ -517,7 +517,7 @@ class DockedQuestion(Vertical, Generic[Asked], can_focus=True):
             event.prevent_default()
             self._take_idle(event)
         elif self._enters(event, action):
-            self._enter()
+            self._enter_by(action)
         elif self._is_for_prompt(event, action, bound=active is not None):
             event.stop()
             event.prevent_default()
@@ -672,6 +672,10 @@ class DockedQuestion(Vertical, Generic[Asked], can_focus=True):
     def is_entered(self) -> bool:
         """True if the user has entered this question, or the one before it."""
         return self._entered or self._continues
+
+    def _enter_by(self, action: str) -> None:
+        """Enter the question by the key of an action."""
+        self._enter()
 
     def _enter(self) -> None:
         if self._accepts_keys or self._may_be_entered:

@@ -12,7 +12,7 @@ from cogency_tui.tools.user_questions import UserQuestion
 from cogency_tui.tui.kit.cell_text import fit
 from cogency_tui.tui.kit.dialogs import Drawing
 from cogency_tui.tui.kit.lines import Line, wrap
-from cogency_tui.tui.questions.question_lines import STOP, Reply, Ways, draw_head, words_of
+from cogency_tui.tui.questions.question_lines import ENTER, STOP, Reply, Ways, draw_head, words_of
 from cogency_tui.tui.theme_styles import ThemeStyles
 from cogency_tui.tui.transcript.answer_lines import draw_choice
 
@@ -23,6 +23,7 @@ third marks the row that sends the answers."""
 _MOST_LINES = 6
 """Lines of a question above its choices."""
 
+_NEXT = Reply("tab", "Next question", "select(1)", ("Next",))
 SKIP = Reply("n", "Skip", "decline")
 _SKIP_SAYING = Reply("r", "Skip, and say why", "reason", ("Say why",))
 OWN_WORDS = (
@@ -193,5 +194,5 @@ def replies_to(
         label, *shorter = _ENTER[step]
         replies.append(Reply("enter", label, "choose", tuple(shorter)))
     if count > 1 and step != "next" and not led:
-        replies.append(Reply("tab", "Next question", "select(1)", ("Next",)))
+        replies.append(_NEXT if entered else ENTER)
     return [*replies, SKIP, _SKIP_SAYING, STOP]

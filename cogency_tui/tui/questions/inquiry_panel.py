@@ -114,8 +114,6 @@ class InquiryPanel(DockedQuestion[Inquiry]):
         """The field that was open where the question was shown before."""
         self._reenters = False
         """True if the user had entered the question before something covered it, or where it was shown."""
-        self._is_led = False
-        """True if the key that leads to the answers is shown: it turns to no other question."""
         self._only_enters = False
         """True if the present key only enters the question."""
         super().__init__(question, hands, after=after, away=away, clock=clock)
@@ -326,10 +324,12 @@ class InquiryPanel(DockedQuestion[Inquiry]):
         self._point_at((cursor + step) % rows if cursor >= 0 else 0 if step > 0 else rows - 1)
 
     def action_select(self, step: int) -> None:
-        """Show the next question, or the one before; of a single one, move the cursor. A key to which the
-        prompt led only enters the question."""
+        """Show the next question, or the one before; of a single one, move the cursor. The key or click that
+        enters the question turns to no other."""
         if self._reasoning or self._looked_at:
             return
+        if not self._entered:
+            self._enter_by("select")
         if len(self._selections) == 1 or self._only_enters:
             if self._only_enters and self._selection.cursor >= 0:
                 step = 0
@@ -338,14 +338,16 @@ class InquiryPanel(DockedQuestion[Inquiry]):
         else:
             self._turn_to((self._at + step) % len(self._selections))
 
-    def _enter(self) -> None:
-        self._only_enters = not self._entered and (self._is_led or self._takes_text)
-        self._is_led = False
-        super()._enter()
+    def _enter_by(self, action: str) -> None:
+        anew = not self._entered and (self._takes_text or not self._reenters)
+        self._only_enters = anew and action.startswith("select")
+        super()._enter_by(action)
 
     def _take_idle(self, event: events.Key) -> None:
         super()._take_idle(event)
-        self._is_led = True
+        if len(self._selections) > 1:
+            # The answers name the way already.
+            self._choices.show_remark("")
 
     def action_mark(self) -> None:
         """Choose the row under the cursor, or no longer."""

@@ -252,7 +252,9 @@ async def test_after_another_screen_enter_sends_from_the_answer(project: Path) -
 
 async def test_tab_and_shift_tab_turn_to_the_next_question_and_back(project: Path) -> None:
     async with inquired(project, DATABASE, CHECKS, NAME) as (pilot, _agent, _panel):
-        assert "Tab Next question" in keys(pilot)
+        assert "Tab to answer" in keys(pilot)
+        await pilot.press("tab")
+        await until(pilot, lambda: "▸ 1 SQLite" in body(pilot) and "Tab Next question" in keys(pilot))
         await pilot.press("tab")
         await until(pilot, lambda: "Which checks" in body(pilot))
         await pilot.press("shift+tab")
@@ -268,10 +270,19 @@ async def test_the_key_that_the_prompt_names_only_enters_the_question(project: P
     async with inquired(project, DATABASE, NAME) as (pilot, _agent, panel):
         await pilot.press("enter")
         await until(pilot, lambda: "Tab to answer" in keys(pilot))
+        assert keys(pilot).count("Tab") == 1
         later = monotonic() + 120
         panel.clock = lambda: later
         await pilot.press("tab")
         await until(pilot, lambda: "▸ 1 SQLite" in body(pilot))
+
+
+async def test_a_digit_that_enters_the_question_leaves_tab_to_the_next_one(project: Path) -> None:
+    async with inquired(project, CHECKS, NAME) as (pilot, _agent, _panel):
+        await pilot.press("1")
+        await until(pilot, lambda: "[x] ruff" in body(pilot) and "Enter Next question" in keys(pilot))
+        await pilot.press("tab")
+        await until(pilot, lambda: "What is the package called?" in body(pilot))
 
 
 async def test_answers_and_words_stay_on_another_screen(project: Path) -> None:
