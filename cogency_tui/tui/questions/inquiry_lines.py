@@ -11,6 +11,7 @@ from cogency_tui.safe_text import one_line, reveal
 from cogency_tui.tools.user_questions import UserQuestion
 from cogency_tui.tui.kit.cell_text import fit
 from cogency_tui.tui.kit.dialogs import Drawing
+from cogency_tui.tui.kit.keys import key_name
 from cogency_tui.tui.kit.lines import Line, wrap
 from cogency_tui.tui.questions.question_lines import ENTER, STOP, Reply, Ways, draw_head, words_of
 from cogency_tui.tui.theme_styles import ThemeStyles
@@ -31,6 +32,15 @@ OWN_WORDS = (
     Reply("escape", "Back", "back"),
 )
 """The answers while the user writes an answer in their own words."""
+
+ADDING = (Reply("enter", "Add this answer", "refuse", ("Add", "Add")), OWN_WORDS[1])
+"""The same beside other choices: it is one of several."""
+
+REMOVING = (Reply("enter", "Remove this answer", "refuse", ("Remove", "Remove")), OWN_WORDS[1])
+"""The same once the user has deleted words that they had given."""
+
+NO_WORDS = (Reply("enter", f"or {key_name('escape')} Back", "refuse"),)
+"""The same with no words: there is nothing to give."""
 
 SKIPPING = (
     Reply("enter", "Skip, and say this", "refuse", ("Skip", "Skip")),

@@ -13,14 +13,18 @@ from typing import Any, ClassVar
 from textual import events
 from textual.actions import parse
 from textual.binding import Binding, BindingType
+from textual.widgets import Input
 
 from cogency_tui.agent.permissions.gate import Inquiry, InquiryAnswer
 from cogency_tui.tui.kit.dialogs import Drawing
 from cogency_tui.tui.kit.keys import key_name
 from cogency_tui.tui.questions.docked_question import DockedQuestion, Hands
 from cogency_tui.tui.questions.inquiry_lines import (
+    ADDING,
+    NO_WORDS,
     OWN_WORDS,
     PICK,
+    REMOVING,
     SEND,
     SKIP,
     SKIPPING,
@@ -192,7 +196,11 @@ class InquiryPanel(DockedQuestion[Inquiry]):
 
     @property
     def _while_writing(self) -> Sequence[Reply]:
-        return OWN_WORDS if self._is_own else SKIPPING
+        if not self._is_own:
+            return SKIPPING
+        if not self.query_one(ReasonField).value.strip():
+            return REMOVING if self._selection.words else NO_WORDS
+        return ADDING if self.question.questions[self._at].several else OWN_WORDS
 
     @property
     def _given_now(self) -> Sequence[Reply]:
@@ -419,7 +427,15 @@ class InquiryPanel(DockedQuestion[Inquiry]):
         self._select(selection._replace(words=words, chosen=chosen))
         self._reason(shown=False)
         if words:
-            self._go_on(gives=len(self._selections) == 1)
+            self.timing.note_selection()
+            several = self.question.questions[self._at].several
+            self._go_on(gives=len(self._selections) == 1 and not several)
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Offer what Enter does with the words in the field."""
+        event.stop()
+        if self._reasoning:
+            self._offer()
 
     def on_click(self, event: events.Click) -> None:
         meta = event.style.meta

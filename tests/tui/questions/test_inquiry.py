@@ -336,13 +336,45 @@ async def test_own_words_are_an_answer(project: Path) -> None:
         await pilot.press("4")
         await until(pilot, lambda: panel.query_one(ReasonField).has_focus)
         assert panel.query_one(ReasonField).placeholder == "Your answer"
-        assert "Give this answer" in keys(pilot)
-        await pilot.press("escape")
+        assert "Give this answer" not in keys(pilot)
+        assert "Enter or Esc Back" in keys(pilot)
+        await pilot.press("x")
+        await until(pilot, lambda: "Enter Give this answer" in keys(pilot))
+        await pilot.press("backspace")
+        await until(pilot, lambda: "Enter or Esc Back" in keys(pilot))
+        await pilot.press("enter")
         await until(pilot, lambda: panel.has_focus)
         await pilot.press("4")
         await until(pilot, lambda: panel.query_one(ReasonField).has_focus)
         await pilot.press(*"Redis", "enter")
         await until(pilot, lambda: agent.answers == [InquiryAnswer((("Redis",),))])
+
+
+async def test_own_words_are_one_of_several_answers_and_the_last_row_sends(project: Path) -> None:
+    async with inquired(project, CHECKS) as (pilot, agent, panel):
+        await pilot.press("1")
+        await until(pilot, lambda: "[x] ruff" in body(pilot))
+        await pilot.press("4")
+        await until(pilot, lambda: panel.query_one(ReasonField).has_focus)
+        await pilot.press(*"mypy")
+        await until(pilot, lambda: "Enter Add this answer" in keys(pilot))
+        await pilot.press("enter")
+        await until(pilot, lambda: "▸ 4 [x] mypy" in body(pilot) and "Enter Send" in keys(pilot))
+        assert agent.answers == []
+        await pilot.press("4")
+        await until(pilot, lambda: panel.query_one(ReasonField).has_focus)
+        await pilot.press(*["backspace"] * 4)
+        await until(pilot, lambda: "Enter Remove this answer" in keys(pilot))
+        await pilot.press("enter")
+        await until(pilot, lambda: "▸ 4 [ ] Other…" in body(pilot))
+        await pilot.press("4")
+        await until(pilot, lambda: panel.query_one(ReasonField).has_focus)
+        await pilot.press(*"mypy", "enter")
+        await until(pilot, lambda: "[x] mypy" in body(pilot) and panel.has_focus)
+        await pilot.press("down")
+        await until(pilot, lambda: "▸ Send" in body(pilot) and panel.timing.is_confirmed)
+        await pilot.press("enter")
+        await until(pilot, lambda: agent.answers == [InquiryAnswer((("ruff", "mypy"),))])
 
 
 async def test_words_that_were_not_given_stay_in_the_field(project: Path) -> None:
