@@ -56,6 +56,7 @@ from cogency_tui.tui.questions.question_lines import (
     draw_question,
     draw_reaches,
     draw_too_small,
+    one_line_of,
     title_of,
 )
 from cogency_tui.tui.questions.reason_field import ReasonField
@@ -226,11 +227,16 @@ class DockedQuestion(Vertical, Generic[Asked], can_focus=True):
         """True after a letter that scrolled, until another key or a pause: the next one scrolls, too."""
 
     def compose(self) -> ComposeResult:
-        yield Announcement(self.question, id="question-line")
+        yield Announcement(self.question, lambda: self.one_line, id="question-line")
         yield self._body
         yield MoreLine(self._body, lambda: self._title, id="question-more")
         yield ReasonField(placeholder="Why not?", id="question-reason")
         yield self._choices
+
+    @property
+    def one_line(self) -> str:
+        """What is asked, in one line."""
+        return one_line_of(self.question)
 
     @property
     def _title(self) -> str:
@@ -381,6 +387,8 @@ class DockedQuestion(Vertical, Generic[Asked], can_focus=True):
     def _announce(self) -> bool:
         """Show the question in one line where the user has not entered it; return whether it is."""
         announced = self._away and self._is_left
+        if announced:
+            self.query_one(Announcement).refresh()
         self.set_class(announced, "-announced")
         self.screen.set_class(self._is_alone and not announced, "-question-alone")
         self.screen.set_class(self._away and not self._is_too_small, "-question-foot")

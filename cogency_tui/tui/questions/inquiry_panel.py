@@ -16,6 +16,7 @@ from textual.binding import Binding, BindingType
 from textual.widgets import Input
 
 from cogency_tui.agent.permissions.gate import Inquiry, InquiryAnswer
+from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.dialogs import Drawing
 from cogency_tui.tui.kit.keys import key_name
 from cogency_tui.tui.questions.docked_question import DockedQuestion, Hands
@@ -185,9 +186,12 @@ class InquiryPanel(DockedQuestion[Inquiry]):
 
     @property
     def _title(self) -> str:
-        if self._looked_at:
-            return title_of(self._question_shown)
-        return words_of(self.question, " ".join(self.question.questions[self._at].question.split()))
+        return title_of(self._question_shown) if self._looked_at else self.one_line
+
+    @property
+    def one_line(self) -> str:
+        text = self.question.questions[self._at].question
+        return one_line(words_of(self.question, " ".join(text.split())))
 
     @property
     def _wanted(self) -> Sequence[Reply]:

@@ -574,6 +574,30 @@ async def test_on_another_screen_it_is_a_line_until_f6(project: Path) -> None:
         await until(pilot, lambda: agent.answers == [InquiryAnswer((("Postgres",),))])
 
 
+async def test_the_line_on_another_screen_shows_the_question_that_the_user_is_at(project: Path) -> None:
+    async with inquired(project, DATABASE, CHECKS, NAME) as (pilot, _agent, _panel):
+        await pilot.press("2")
+        await until(pilot, lambda: "Which checks" in body(pilot))
+        await pilot.press("ctrl+p")
+        await until(pilot, lambda: pilot.app.screen.query("#dialog-question"))
+        line = pilot.app.screen.query_one("#dialog-question", Announcement)
+        await until(pilot, lambda: "? The agent asks: Which checks run before" in shown_bar(line))
+        await pilot.press("escape")
+        await until(pilot, lambda: pilot.app.screen is main_of(pilot))
+        await pilot.press("ctrl+r")
+        await until(pilot, lambda: pilot.app.screen is not main_of(pilot))
+        await until(pilot, lambda: pilot.app.screen.query(InquiryPanel))
+        line = panel_of(pilot).query_one(Announcement)
+        await until(pilot, lambda: "? The agent asks: Which checks run before" in shown_bar(line))
+        await pilot.press("f6")
+        await until(pilot, lambda: panel_of(pilot).has_focus)
+        await ready(pilot)
+        await pilot.press("tab")
+        await until(pilot, lambda: "What is the package called?" in body(pilot))
+        await pilot.press("f6")
+        await until(pilot, lambda: "? The agent asks: What is the package called?" in shown_bar(line))
+
+
 def shown_bar(line: Announcement) -> str:
     return line.render_line(0).text
 
