@@ -193,6 +193,11 @@ def rows_of(answers: Sequence[Reply], width: int) -> tuple[int, bool]:
     return len(rows), level == SHORTEST
 
 
+def are_in_full(answers: Sequence[Reply], width: int) -> bool:
+    """Return whether the longest labels of answers fit into their rows of `width` cells."""
+    return _lay(answers, width)[0] == 0
+
+
 def _lay(answers: Sequence[Reply], width: int) -> tuple[int, list[list[_Span]]]:
     """The rows of answers with the longest labels that fit, and the level of these labels."""
     for level, most in _LAYOUTS:

@@ -9,7 +9,7 @@ from rich.style import Style
 from cogency_tui.agent.permissions.gate import Inquiry
 from cogency_tui.safe_text import one_line, reveal
 from cogency_tui.tools.user_questions import UserQuestion
-from cogency_tui.tui.kit.cell_text import fit
+from cogency_tui.tui.kit.cell_text import cells, fit
 from cogency_tui.tui.kit.dialogs import Drawing
 from cogency_tui.tui.kit.keys import key_name
 from cogency_tui.tui.kit.lines import Line, wrap
@@ -195,14 +195,33 @@ def replies_to(
     that has another meaning there."""
     entered = entered and not led
     question, count = inquiry.questions[at], len(selections)
-    several, last = question.several, len(question.choices) + 1
-    replies = [Reply(f"1–{last}", "Toggle" if several else "Choose" if count > 1 else "Answer", "")]
-    if several and entered:
-        replies[0] = Reply("space", f"or 1–{last} Toggle", "mark")
+    replies = [_choosing(inquiry, question, entered=entered)]
     step = enter_step(inquiry, selections, at) if entered else ""
     if step:
-        label, *shorter = _ENTER[step]
-        replies.append(Reply("enter", label, "choose", tuple(shorter)))
+        replies.append(_entering(step))
     if count > 1 and step != "next" and not led:
         replies.append(_NEXT if entered else ENTER)
     return [*replies, SKIP, _SKIP_SAYING, STOP]
+
+
+def widest_replies_to(inquiry: Inquiry) -> list[Reply]:
+    """The keys of a question that take the most room: no others of this inquiry need more."""
+    choosing = (_choosing(inquiry, question, entered=True) for question in inquiry.questions)
+    widest = max(choosing, key=lambda each: cells(each.head + each.label))
+    turning = [_NEXT] if len(inquiry.questions) > 1 else []
+    return [widest, _entering("write"), *turning, SKIP, _SKIP_SAYING, STOP]
+
+
+def _choosing(inquiry: Inquiry, question: UserQuestion, *, entered: bool) -> Reply:
+    """The keys that choose an answer to a question."""
+    last = len(question.choices) + 1
+    if question.several and entered:
+        return Reply("space", f"or 1–{last} Toggle", "mark")
+    label = "Toggle" if question.several else "Choose" if len(inquiry.questions) > 1 else "Answer"
+    return Reply(f"1–{last}", label, "")
+
+
+def _entering(step: EnterStep) -> Reply:
+    """Enter, by what it does."""
+    label, *shorter = _ENTER[step]
+    return Reply("enter", label, "choose", tuple(shorter))

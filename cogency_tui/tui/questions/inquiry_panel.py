@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from time import monotonic
 from typing import Any, ClassVar
 
+from msgspec.structs import replace
 from textual import events
 from textual.actions import parse
 from textual.binding import Binding, BindingType
@@ -19,6 +20,7 @@ from cogency_tui.agent.permissions.gate import Inquiry, InquiryAnswer
 from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.dialogs import Drawing
 from cogency_tui.tui.kit.keys import key_name
+from cogency_tui.tui.questions.answer_lines import are_in_full
 from cogency_tui.tui.questions.docked_question import DockedQuestion, Hands
 from cogency_tui.tui.questions.inquiry_lines import (
     ADDING,
@@ -34,8 +36,9 @@ from cogency_tui.tui.questions.inquiry_lines import (
     draw_inquiry,
     enter_step,
     replies_to,
+    widest_replies_to,
 )
-from cogency_tui.tui.questions.question_lines import BACK, STOP, Reply, Ways, title_of, words_of
+from cogency_tui.tui.questions.question_lines import BACK, SHORTEST, STOP, Reply, Ways, title_of, words_of
 from cogency_tui.tui.questions.reason_field import ReasonField
 from cogency_tui.tui.theme_styles import ThemeStyles
 
@@ -196,7 +199,11 @@ class InquiryPanel(DockedQuestion[Inquiry]):
     @property
     def _wanted(self) -> Sequence[Reply]:
         led = self._choices.hint is not None
-        return replies_to(self.question, self._selections, self._at, entered=self._entered, led=led)
+        replies = replies_to(self.question, self._selections, self._at, entered=self._entered, led=led)
+        # A key has one name in a window, whatever is offered beside it.
+        if are_in_full(widest_replies_to(self.question), self._width):
+            return replies
+        return [replace(each, label=each.labelled(SHORTEST)) for each in replies]
 
     @property
     def _while_writing(self) -> Sequence[Reply]:
@@ -211,7 +218,7 @@ class InquiryPanel(DockedQuestion[Inquiry]):
         return [SKIP] if self._is_too_small else self._wanted
 
     def _page(self, answers: Sequence[Reply]) -> Sequence[Reply]:
-        return [BACK if each is STOP and self._away else each for each in answers]
+        return [BACK if each.action == STOP.action and self._away else each for each in answers]
 
     def _draw_question(self, width: int, styles: ThemeStyles, ways: Ways) -> Drawing:
         drawing, self._starts = draw_inquiry(self.question, self._selections, self._at, width, styles, ways)

@@ -1,5 +1,6 @@
 """The model's questions in the app: choosing by digit, cursor and click, own words, skipping, small windows."""
 
+import re
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -487,6 +488,21 @@ async def test_text_that_is_typed_goes_to_the_prompt(project: Path) -> None:
         await pilot.press("h", "i", "space", "1")
         await until(pilot, lambda: prompt_of(pilot).text == "hi 1")
         assert agent.answers == []
+
+
+@pytest.mark.parametrize(
+    ("size", "tab", "reason"),
+    [((60, 16), "Tab Next", "r Say why"), ((100, 30), "Tab Next question", "r Skip, and say why")],
+)
+async def test_a_key_keeps_its_name_in_a_window(
+    project: Path, size: tuple[int, int], tab: str, reason: str
+) -> None:
+    async with inquired(project, DATABASE, CHECKS, NAME, size=size) as (pilot, _agent, _panel):
+        for key, row in (("down", "▸ 1 SQLite"), ("up", "▸ 4 Other…"), ("tab", "1 [ ]"), ("down", "▸ 1 [ ]")):
+            await pilot.press(key)
+            await until(pilot, lambda row=row: row in body(pilot))
+            offered = re.split(r"   |\n", keys(pilot))
+            assert {tab, reason} <= {each.strip() for each in offered}
 
 
 async def test_while_a_text_is_typed_only_the_way_to_the_question_is_named(project: Path) -> None:
