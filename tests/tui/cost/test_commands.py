@@ -489,7 +489,7 @@ async def test_the_providers_diagnosis_of_its_cache_is_shown_where_it_has_one(pr
             await until(pilot, lambda: note in shown(screen.query_one("#why-note")))
             text = " ".join(shown(screen.query_one("#why-note")).split())
             assert "system_changed" in text
-            assert "0 of them read from the provider's cache, 1.9k written to it" in text
+            assert "0 of them read from the provider's cache, 1.8k written to it" in text
             await pilot.resize_terminal(60, 16)
             await until(pilot, lambda: note[:30] in shown(screen.query_one("#why-note")))
             await pilot.resize_terminal(100, 40)

@@ -172,6 +172,8 @@ async def test_the_question_of_a_sub_agent_is_asked_on_this_screen(project: Path
         await agents.until(lambda: "2 waiting" in shown_header(agents))
         await pilot.press("f6")
         await answer(pilot, "y")
+        # One that comes a moment later is not entered.
+        agents.screen.set_focus(await asked(pilot))
         await answer(pilot, "n")
         await finished(pilot)
         assert (project / "src/app.py").read_text() == "x = 2\n"
