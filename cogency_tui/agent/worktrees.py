@@ -83,13 +83,14 @@ class Losses:
     commands: Sequence[str] = ()
     occupants: Sequence[Occupant] = ()
 
-    def includes(self, now: "Losses") -> bool:
-        """Return whether nothing was added or changed since by what there is `now`."""
-        return (
-            now.lost.print == self.lost.print
-            and {*now.commands} <= {*self.commands}
-            and {*now.occupants} <= {*self.occupants}
-        )
+    def changes(self, now: "Losses") -> list[str]:
+        """What was added or changed since by what there is `now`, for the user."""
+        return [*self.lost.changes(now.lost), *self.more_running(now)]
+
+    def more_running(self, now: "Losses") -> list[str]:
+        """What was begun since, of what there is `now`, for the user."""
+        commands = [f"`{each}` runs in it" for each in now.commands if each not in self.commands]
+        return [*commands, *(each.described for each in now.occupants if each not in self.occupants)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,9 +298,14 @@ class Worktrees:
         return Losses(await self.unmerged(root), commands, tuple(await self.occupants(root)))
 
     async def stop(self, root: Path) -> None:
-        """Stop the conversations that work in a worktree."""
-        if (inside := self._agent.working_in(root)) is not None:
-            await inside.stop_all()
+        """Stop the conversations that work in a worktree here, and the background commands."""
+        if (inside := self._agent.working_in(root)) is None:
+            return
+        await inside.stop_all()
+        if (background := inside.background) is not None:
+            for each in background.listed():
+                if each.ended is None:
+                    await background.stop(each.id, by_user=True)
 
     async def remove(self, root: Path) -> None:
         """Remove a worktree, whatever it has, and its branch; what runs in it here is stopped.
