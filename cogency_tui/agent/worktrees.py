@@ -199,13 +199,17 @@ class Worktrees:
         Raises:
             ConflictMarkersError: other files have them in a commit. Nothing was merged.
             UsageError: there is nothing to merge, lines or uncommitted files conflict, or a conversation
-                works in it. Nothing was merged.
+                works or a background command runs in it. Nothing was merged.
             WorkspaceError: git cannot.
         """
-        if working := [each for each in await self.occupants(root) if each.works]:
+        occupants = await self.occupants(root)
+        if working := [each for each in occupants if each.works]:
             raise UsageError(
                 f"Nothing was merged: {working[0].described}.", "Interrupt it, or wait until it has ended."
             )
+        running = [f"`{each}` runs in it" for each in self._commands(root)]
+        if running := [*running, *(each.described for each in occupants if each.command)]:
+            raise UsageError(f"Nothing was merged: {running[0]}.", "Stop it, or wait until it has ended.")
         journal = self._agent.journal
         async with journal.lock, await journal.alone():
             return await completed(in_thread(self._merge, root, title, accepted))
@@ -292,10 +296,14 @@ class Worktrees:
             WorkspaceError: git has no answer.
         """
         await self.require_removable(root)
+        occupants = tuple(await self.occupants(root))
+        return Losses(await self.unmerged(root), tuple(self._commands(root)), occupants)
+
+    def _commands(self, root: Path) -> list[str]:
+        """The background commands that run in a worktree here."""
         inside = self._agent.working_in(root)
         background = inside.background if inside is not None else None
-        commands = tuple(background.commands()) if background is not None else ()
-        return Losses(await self.unmerged(root), commands, tuple(await self.occupants(root)))
+        return background.commands() if background is not None else []
 
     async def stop(self, root: Path) -> None:
         """Stop the conversations that work in a worktree here, and the background commands."""

@@ -191,6 +191,11 @@ async def test_a_background_command_of_another_program_keeps_its_worktree(agent:
         assert list((await Worktrees(other).losses(root)).commands) == [
             "until [ -e go ]; do sleep 0.05; done"
         ]
+        there = runs.replace("removed", "merged")
+        for asked, said in ((agent, there), (other, "Nothing was merged: `until [ -e go ]; do sleep")):
+            with pytest.raises(UsageError, match=re.escape(said)) as caught:
+                await Worktrees(asked).merge(root, "x")
+            assert caught.value.hint == "Stop it, or wait until it has ended."
         assert inside.background is not None
         (root / "go").touch()
         await inside.background.over("p1")
