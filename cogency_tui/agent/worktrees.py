@@ -7,11 +7,11 @@ conversations include its own, the rules of permissions are those of the project
 
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cogency_tui.agent.recall.recall import WORK
+from cogency_tui.agent.recall.recall import WAIT, WORK
 from cogency_tui.errors import UsageError, WorkspaceError
 from cogency_tui.safe_text import one_line
 from cogency_tui.temporary_files import is_in_one
@@ -51,19 +51,22 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Occupant:
-    """A conversation in a worktree, by its title: it `works`, its background `command` runs, or it is open in
-    the process `pid`; None for this one."""
+    """A conversation in a worktree, by its title: it `works`, or `waits` for an answer as part of that, its
+    background `command` runs, or it is open in the process `pid`; None for this one."""
 
     title: str
     works: bool
     pid: int | None = None
     command: str = ""
+    waits: bool = field(default=False, compare=False)
 
     @property
     def described(self) -> str:
         """What it does there, for the user."""
         name = f"“{one_line(self.title) or 'New conversation'}”"
         does = f"{name} is working in it" if self.works else f"{name} is open in it"
+        if self.waits:
+            does = f"{name} is waiting for an answer in it"
         if self.command:
             does = f"`{one_line(self.command)}` of {name} runs in it"
         return does if self.pid is None else f"{does}, in process {self.pid}"
@@ -264,13 +267,15 @@ class Worktrees:
         """
         store, found = await self._agent.store(), list[Occupant]()
         inside = self._agent.working_in(root)
-        for id in inside.at_work if inside is not None else ():
+        at_work, waiting = (inside.at_work, inside.waiting) if inside is not None else ((), ())
+        for id in at_work:
             known = await store.conversation(id)
-            found.append(Occupant(known.title if known else "", works=True))
+            found.append(Occupant(known.title if known else "", works=True, waits=id in waiting))
         for mark in await self._agent.recall.open_elsewhere():
             known = await store.conversation(mark.conversation)
             if known is not None and known.project == str(root):
-                found.append(Occupant(known.title, WORK in mark.uses, mark.pid))
+                works, waits = WORK in mark.uses, WAIT in mark.uses
+                found.append(Occupant(known.title, works, mark.pid, waits=waits))
         for mark in await self._agent.recall.commands_elsewhere():
             known = await store.conversation(mark.conversation)
             if known is not None and known.project == str(root):

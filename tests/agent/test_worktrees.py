@@ -204,7 +204,7 @@ async def test_a_background_command_of_another_program_keeps_its_worktree(agent:
     assert not root.exists()
 
 
-async def test_a_worktree_in_which_a_conversation_works_here_is_not_merged(agent: Agent) -> None:
+async def test_a_worktree_in_which_a_conversation_works_here_is_not_merged(agent: Agent, shop: Path) -> None:
     worktrees = Worktrees(agent)
     root = (await worktrees.make("parser")).root
     (root / "more.py").write_text("more\n")
@@ -221,9 +221,15 @@ async def test_a_worktree_in_which_a_conversation_works_here_is_not_merged(agent
     running = asyncio.create_task(turn(inside, "work", conversation_id="c"))
     await asked.wait()
     before = await worktrees.losses(root)
-    assert [each.described for each in before.occupants] == ["“work” is working in it"]
-    with pytest.raises(UsageError, match="“work” is working in it"):
+    assert [each.described for each in before.occupants] == ["“work” is waiting for an answer in it"]
+    with pytest.raises(UsageError, match="“work” is waiting for an answer in it"):
         await worktrees.merge(root, "x")
+    async with Agent(
+        ScriptedProvider(), project=shop, data=agent.data, settings=Settings(), environ={}
+    ) as other:
+        waits = f"Nothing was removed: “work” is waiting for an answer in it, in process {os.getpid()}."
+        with pytest.raises(UsageError, match=waits):
+            await Worktrees(other).remove(root)
     answered.set()
     await running
     now = await worktrees.losses(root)
