@@ -104,13 +104,13 @@ class WorktreeCommands(FeatureCommands):
         if (root := await self._root()) is not None:
             self.say(describe_state(await self._worktrees.state(root)))
 
-    async def _root(self) -> Path | None:
-        """The worktree of this conversation; without one notify the user."""
+    async def _root(self, advice: str = "/worktree NAME begins one in it.") -> Path | None:
+        """The worktree of this conversation; without one notify the user, with the `advice`."""
         from cogency_tui.agent.conversation_runner import missing_directory
 
         agent = self._bridge.agent
         if not agent.worktree:
-            self.warn("This conversation is not in a worktree. /worktree NAME begins one in it.")
+            self.warn(f"This conversation is not in a worktree. {advice}")
         elif not await in_thread(agent.project.is_dir):
             self.warn(" ".join(missing_directory(agent)))
         else:
@@ -149,7 +149,10 @@ class WorktreeCommands(FeatureCommands):
 
     async def _remove(self, name: str) -> None:
         worktrees = self._worktrees
-        root = await in_thread(worktrees.find, name) if name else await self._root()
+        if name:
+            root = await in_thread(worktrees.find, name)
+        else:
+            root = await self._root("/worktree remove NAME removes one.")
         if root is None:
             if name:
                 names = await in_thread(worktrees.names)

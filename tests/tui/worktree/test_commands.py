@@ -187,12 +187,20 @@ async def test_a_past_conversation_opens_in_its_worktree_or_says_that_it_is_gone
     await gone.close()
 
 
-@pytest.mark.parametrize("argument", ["merge", "remove"])
-async def test_without_a_worktree_there_is_nothing_to_merge_or_remove(shop: Path, argument: str) -> None:
+@pytest.mark.parametrize(
+    ("argument", "advice"),
+    [
+        ("merge", "/worktree NAME begins one in it."),
+        ("remove", "/worktree remove NAME removes one."),
+    ],
+)
+async def test_without_a_worktree_there_is_nothing_to_merge_or_remove(
+    shop: Path, argument: str, advice: str
+) -> None:
     async with app_over(agent_over(shop)).run_test(size=(120, 40), notifications=True) as pilot:
         await opened(pilot)
         await send(pilot, f"/worktree {argument}")
-        await until(pilot, lambda: told(pilot).startswith("This conversation is not in a worktree."))
+        await until(pilot, lambda: told(pilot).endswith(f"This conversation is not in a worktree. {advice}"))
 
 
 async def test_a_name_that_cannot_be_used_is_reported(shop: Path) -> None:
