@@ -454,6 +454,7 @@ class Conversations:
         """Go on with these settings."""
         if self.engine is not None:
             self.engine.settings = settings
+            self.engine.language_servers.end_if_off()
 
     def known(self, id: str) -> "Conversation | None":
         """The conversation, if it has run in this process."""

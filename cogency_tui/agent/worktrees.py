@@ -131,6 +131,11 @@ class Worktrees:
             return []
         return sorted(path.name for path in directory.iterdir() if (path / ".git").is_file())
 
+    @property
+    def problem(self) -> str:
+        """Why there can be no worktree of the project; empty if there can. Blocks."""
+        return self._main.problem
+
     def find(self, name: str) -> Path | None:
         """The worktree of this name. Blocks."""
         return self._agent.worktrees_directory / name if name in self.names() else None

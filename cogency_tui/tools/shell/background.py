@@ -287,21 +287,6 @@ class Background:
             [_HEAD_OF_NEWS, *(text for _, text in news)]
         )
 
-    def awaited(self) -> list[str]:
-        """Name those that are watched, each with its command, that run or have news of the watch or their end
-        for the model."""
-        return [process.name for process in self._processes() if process.is_awaited]
-
-    async def news(self) -> None:
-        """Return once one of those that are awaited has news; at once if there is none."""
-        waits = [asyncio.create_task(each.news()) for each in self._processes() if each.is_awaited]
-        try:
-            if waits:
-                await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for each in waits:
-                each.cancel()
-
     async def wait(self, id: str, seconds: float) -> tuple[BackgroundState, str]:
         """Wait until one of them has ended, or written what it is watched for, at most `seconds`; return its
         state and the lines that matched, with which the model knows of them.
@@ -435,12 +420,6 @@ class _Process:
     def name(self) -> str:
         """Its id and its command."""
         return f"{self.id} (`{self.command}`)"
-
-    @property
-    def is_awaited(self) -> bool:
-        """True if it is watched, and runs or has news."""
-        watch = self._watch
-        return watch is not None and (not self.is_end_known or watch.has_news)
 
     async def news(self) -> None:
         """Return once it has ended, or has news of the watch."""

@@ -78,6 +78,11 @@ class Answers(LineView):
             self.deaf = deaf
             self.refresh()
 
+    @property
+    def hint(self) -> Reply | None:
+        """What makes keys be accepted, if it is shown: the answers beside it are not to be given yet."""
+        return self._hint
+
     def show_hint(self, hint: Reply | None) -> None:
         """Show what makes keys be accepted."""
         if hint != self._hint:
@@ -186,6 +191,11 @@ def rows_of(answers: Sequence[Reply], width: int) -> tuple[int, bool]:
     """
     level, rows = _lay(answers, width)
     return len(rows), level == SHORTEST
+
+
+def are_in_full(answers: Sequence[Reply], width: int) -> bool:
+    """Return whether the longest labels of answers fit into their rows of `width` cells."""
+    return _lay(answers, width)[0] == 0
 
 
 def _lay(answers: Sequence[Reply], width: int) -> tuple[int, list[list[_Span]]]:

@@ -56,6 +56,7 @@ from cogency_tui.tui.questions.question_lines import (
     draw_question,
     draw_reaches,
     draw_too_small,
+    one_line_of,
     title_of,
 )
 from cogency_tui.tui.questions.reason_field import ReasonField
@@ -186,7 +187,7 @@ class DockedQuestion(Vertical, Generic[Asked], can_focus=True):
         self._hands = hands
         # Bindings are checked before a panel is composed.
         self._body = QuestionBody(self._draw, id="question-body")
-        self._choices = Answers(self._wanted, id="answers")
+        self._choices = Answers((), id="answers")
         self._away = away
         self.origin: Widget | None = None
         """The widget from which the user entered the question."""
@@ -226,11 +227,16 @@ class DockedQuestion(Vertical, Generic[Asked], can_focus=True):
         """True after a letter that scrolled, until another key or a pause: the next one scrolls, too."""
 
     def compose(self) -> ComposeResult:
-        yield Announcement(self.question, id="question-line")
+        yield Announcement(self.question, lambda: self.one_line, id="question-line")
         yield self._body
         yield MoreLine(self._body, lambda: self._title, id="question-more")
         yield ReasonField(placeholder="Why not?", id="question-reason")
         yield self._choices
+
+    @property
+    def one_line(self) -> str:
+        """What is asked, in one line."""
+        return one_line_of(self.question)
 
     @property
     def _title(self) -> str:
@@ -381,6 +387,8 @@ class DockedQuestion(Vertical, Generic[Asked], can_focus=True):
     def _announce(self) -> bool:
         """Show the question in one line where the user has not entered it; return whether it is."""
         announced = self._away and self._is_left
+        if announced:
+            self.query_one(Announcement).refresh()
         self.set_class(announced, "-announced")
         self.screen.set_class(self._is_alone and not announced, "-question-alone")
         self.screen.set_class(self._away and not self._is_too_small, "-question-foot")
@@ -517,7 +525,7 @@ class DockedQuestion(Vertical, Generic[Asked], can_focus=True):
             event.prevent_default()
             self._take_idle(event)
         elif self._enters(event, action):
-            self._enter()
+            self._enter_by(action)
         elif self._is_for_prompt(event, action, bound=active is not None):
             event.stop()
             event.prevent_default()
@@ -672,6 +680,10 @@ class DockedQuestion(Vertical, Generic[Asked], can_focus=True):
     def is_entered(self) -> bool:
         """True if the user has entered this question, or the one before it."""
         return self._entered or self._continues
+
+    def _enter_by(self, action: str) -> None:
+        """Enter the question by the key of an action."""
+        self._enter()
 
     def _enter(self) -> None:
         if self._accepts_keys or self._may_be_entered:

@@ -9,10 +9,11 @@ from rich.style import Style
 from cogency_tui.agent.permissions.gate import Inquiry
 from cogency_tui.safe_text import one_line, reveal
 from cogency_tui.tools.user_questions import UserQuestion
-from cogency_tui.tui.kit.cell_text import fit
+from cogency_tui.tui.kit.cell_text import cells, fit
 from cogency_tui.tui.kit.dialogs import Drawing
+from cogency_tui.tui.kit.keys import key_name
 from cogency_tui.tui.kit.lines import Line, wrap
-from cogency_tui.tui.questions.question_lines import STOP, Reply, Ways, draw_head, words_of
+from cogency_tui.tui.questions.question_lines import ENTER, STOP, Reply, Ways, draw_head, words_of
 from cogency_tui.tui.theme_styles import ThemeStyles
 from cogency_tui.tui.transcript.answer_lines import draw_choice
 
@@ -23,6 +24,7 @@ third marks the row that sends the answers."""
 _MOST_LINES = 6
 """Lines of a question above its choices."""
 
+_NEXT = Reply("tab", "Next question", "select(1)", ("Next",))
 SKIP = Reply("n", "Skip", "decline")
 _SKIP_SAYING = Reply("r", "Skip, and say why", "reason", ("Say why",))
 OWN_WORDS = (
@@ -30,6 +32,15 @@ OWN_WORDS = (
     Reply("escape", "Back", "back"),
 )
 """The answers while the user writes an answer in their own words."""
+
+ADDING = (Reply("enter", "Add this answer", "refuse", ("Add", "Add")), OWN_WORDS[1])
+"""The same beside other choices: it is one of several."""
+
+REMOVING = (Reply("enter", "Remove this answer", "refuse", ("Remove", "Remove")), OWN_WORDS[1])
+"""The same once the user has deleted words that they had given."""
+
+NO_WORDS = (Reply("enter", f"or {key_name('escape')} Back", "refuse"),)
+"""The same with no words: there is nothing to give."""
 
 SKIPPING = (
     Reply("enter", "Skip, and say this", "refuse", ("Skip", "Skip")),
@@ -177,17 +188,40 @@ def enter_step(inquiry: Inquiry, selections: Sequence[Selection], at: int) -> En
     return "send" if _is_last(selections, at) else "next"
 
 
-def replies_to(inquiry: Inquiry, selections: Sequence[Selection], at: int, *, entered: bool) -> list[Reply]:
-    """The keys of the question at place `at`."""
+def replies_to(
+    inquiry: Inquiry, selections: Sequence[Selection], at: int, *, entered: bool, led: bool
+) -> list[Reply]:
+    """The keys of the question at place `at`: where the user is `led` to it, since letters go elsewhere, none
+    that has another meaning there."""
+    entered = entered and not led
     question, count = inquiry.questions[at], len(selections)
-    several, last = question.several, len(question.choices) + 1
-    replies = [Reply(f"1–{last}", "Toggle" if several else "Choose" if count > 1 else "Answer", "")]
-    if several and entered:
-        replies[0] = Reply("space", f"or 1–{last} Toggle", "mark")
+    replies = [_choosing(inquiry, question, entered=entered)]
     step = enter_step(inquiry, selections, at) if entered else ""
     if step:
-        label, *shorter = _ENTER[step]
-        replies.append(Reply("enter", label, "choose", tuple(shorter)))
-    if count > 1 and step != "next":
-        replies.append(Reply("tab", "Next question", "select(1)", ("Next",)))
+        replies.append(_entering(step))
+    if count > 1 and step != "next" and not led:
+        replies.append(_NEXT if entered else ENTER)
     return [*replies, SKIP, _SKIP_SAYING, STOP]
+
+
+def widest_replies_to(inquiry: Inquiry) -> list[Reply]:
+    """The keys of a question that take the most room: no others of this inquiry need more."""
+    choosing = (_choosing(inquiry, question, entered=True) for question in inquiry.questions)
+    widest = max(choosing, key=lambda each: cells(each.head + each.label))
+    turning = [_NEXT] if len(inquiry.questions) > 1 else []
+    return [widest, _entering("write"), *turning, SKIP, _SKIP_SAYING, STOP]
+
+
+def _choosing(inquiry: Inquiry, question: UserQuestion, *, entered: bool) -> Reply:
+    """The keys that choose an answer to a question."""
+    last = len(question.choices) + 1
+    if question.several and entered:
+        return Reply("space", f"or 1–{last} Toggle", "mark")
+    label = "Toggle" if question.several else "Choose" if len(inquiry.questions) > 1 else "Answer"
+    return Reply(f"1–{last}", label, "")
+
+
+def _entering(step: EnterStep) -> Reply:
+    """Enter, by what it does."""
+    label, *shorter = _ENTER[step]
+    return Reply("enter", label, "choose", tuple(shorter))

@@ -10,17 +10,24 @@ from collections.abc import Callable, Sequence
 from time import monotonic
 from typing import Any, ClassVar
 
+from msgspec.structs import replace
 from textual import events
 from textual.actions import parse
 from textual.binding import Binding, BindingType
+from textual.widgets import Input
 
 from cogency_tui.agent.permissions.gate import Inquiry, InquiryAnswer
+from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.dialogs import Drawing
 from cogency_tui.tui.kit.keys import key_name
+from cogency_tui.tui.questions.answer_lines import are_in_full
 from cogency_tui.tui.questions.docked_question import DockedQuestion, Hands
 from cogency_tui.tui.questions.inquiry_lines import (
+    ADDING,
+    NO_WORDS,
     OWN_WORDS,
     PICK,
+    REMOVING,
     SEND,
     SKIP,
     SKIPPING,
@@ -29,8 +36,9 @@ from cogency_tui.tui.questions.inquiry_lines import (
     draw_inquiry,
     enter_step,
     replies_to,
+    widest_replies_to,
 )
-from cogency_tui.tui.questions.question_lines import BACK, STOP, Reply, Ways, title_of, words_of
+from cogency_tui.tui.questions.question_lines import BACK, SHORTEST, STOP, Reply, Ways, title_of, words_of
 from cogency_tui.tui.questions.reason_field import ReasonField
 from cogency_tui.tui.theme_styles import ThemeStyles
 
@@ -114,9 +122,6 @@ class InquiryPanel(DockedQuestion[Inquiry]):
         """The field that was open where the question was shown before."""
         self._reenters = False
         """True if the user had entered the question before something covered it, or where it was shown."""
-        self._entered = False
-        self._is_led = False
-        """True if the key that leads to the answers is shown: it turns to no other question."""
         self._only_enters = False
         """True if the present key only enters the question."""
         super().__init__(question, hands, after=after, away=away, clock=clock)
@@ -151,6 +156,13 @@ class InquiryPanel(DockedQuestion[Inquiry]):
         self._reenters = False
         super()._pass_on(event)
 
+    def _show_hint(self) -> None:
+        before = self._choices.hint
+        super()._show_hint()
+        if self._choices.hint != before:
+            # Beside a hint, the keys that it or the prompt has are not the question's.
+            self._offer()
+
     def _listen(self) -> None:
         self._entered = self._entered or (self._reenters and not self._takes_text)
         super()._listen()
@@ -177,24 +189,36 @@ class InquiryPanel(DockedQuestion[Inquiry]):
 
     @property
     def _title(self) -> str:
-        if self._looked_at:
-            return title_of(self._question_shown)
-        return words_of(self.question, " ".join(self.question.questions[self._at].question.split()))
+        return title_of(self._question_shown) if self._looked_at else self.one_line
+
+    @property
+    def one_line(self) -> str:
+        text = self.question.questions[self._at].question
+        return one_line(words_of(self.question, " ".join(text.split())))
 
     @property
     def _wanted(self) -> Sequence[Reply]:
-        return replies_to(self.question, self._selections, self._at, entered=self._entered)
+        led = self._choices.hint is not None
+        replies = replies_to(self.question, self._selections, self._at, entered=self._entered, led=led)
+        # A key has one name in a window, whatever is offered beside it.
+        if are_in_full(widest_replies_to(self.question), self._width):
+            return replies
+        return [replace(each, label=each.labelled(SHORTEST)) for each in replies]
 
     @property
     def _while_writing(self) -> Sequence[Reply]:
-        return OWN_WORDS if self._is_own else SKIPPING
+        if not self._is_own:
+            return SKIPPING
+        if not self.query_one(ReasonField).value.strip():
+            return REMOVING if self._selection.words else NO_WORDS
+        return ADDING if self.question.questions[self._at].several else OWN_WORDS
 
     @property
     def _given_now(self) -> Sequence[Reply]:
         return [SKIP] if self._is_too_small else self._wanted
 
     def _page(self, answers: Sequence[Reply]) -> Sequence[Reply]:
-        return [BACK if each is STOP and self._away else each for each in answers]
+        return [BACK if each.action == STOP.action and self._away else each for each in answers]
 
     def _draw_question(self, width: int, styles: ThemeStyles, ways: Ways) -> Drawing:
         drawing, self._starts = draw_inquiry(self.question, self._selections, self._at, width, styles, ways)
@@ -319,10 +343,12 @@ class InquiryPanel(DockedQuestion[Inquiry]):
         self._point_at((cursor + step) % rows if cursor >= 0 else 0 if step > 0 else rows - 1)
 
     def action_select(self, step: int) -> None:
-        """Show the next question, or the one before; of a single one, move the cursor. A key to which the
-        prompt led only enters the question."""
+        """Show the next question, or the one before; of a single one, move the cursor. The key or click that
+        enters the question turns to no other."""
         if self._reasoning or self._looked_at:
             return
+        if not self._entered:
+            self._enter_by("select")
         if len(self._selections) == 1 or self._only_enters:
             if self._only_enters and self._selection.cursor >= 0:
                 step = 0
@@ -331,14 +357,16 @@ class InquiryPanel(DockedQuestion[Inquiry]):
         else:
             self._turn_to((self._at + step) % len(self._selections))
 
-    def _enter(self) -> None:
-        self._only_enters = not self._entered and (self._is_led or self._takes_text)
-        self._is_led = False
-        super()._enter()
+    def _enter_by(self, action: str) -> None:
+        anew = not self._entered and (self._takes_text or not self._reenters)
+        self._only_enters = anew and action.startswith("select")
+        super()._enter_by(action)
 
     def _take_idle(self, event: events.Key) -> None:
         super()._take_idle(event)
-        self._is_led = True
+        if len(self._selections) > 1:
+            # The answers name the way already.
+            self._choices.show_remark("")
 
     def action_mark(self) -> None:
         """Choose the row under the cursor, or no longer."""
@@ -410,7 +438,15 @@ class InquiryPanel(DockedQuestion[Inquiry]):
         self._select(selection._replace(words=words, chosen=chosen))
         self._reason(shown=False)
         if words:
-            self._go_on(gives=len(self._selections) == 1)
+            self.timing.note_selection()
+            several = self.question.questions[self._at].several
+            self._go_on(gives=len(self._selections) == 1 and not several)
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Offer what Enter does with the words in the field."""
+        event.stop()
+        if self._reasoning:
+            self._offer()
 
     def on_click(self, event: events.Click) -> None:
         meta = event.style.meta

@@ -8,6 +8,7 @@ Esc closes it again. Under a dialog, it is one line there, and waits until the d
 """
 
 from collections.abc import Callable
+from functools import partial
 from time import time
 from typing import TYPE_CHECKING, Any
 
@@ -118,8 +119,16 @@ class Questions:
                 return
             line.remove()
         if dialog is not None and asked is not None:
-            self._line = Announcement(asked.question, in_dialog=True, id="dialog-question")
+            text = partial(self._one_line_of, asked.question)
+            self._line = Announcement(asked.question, text, in_dialog=True, id="dialog-question")
             dialog.mount(self._line)
+
+    def _one_line_of(self, question: "AnyQuestion") -> str:
+        """What is asked, in one line: of several questions the one that the user is at."""
+        from cogency_tui.tui.questions.question_lines import one_line_of
+
+        panel = self._panel
+        return panel.one_line if panel is not None and panel.question is question else one_line_of(question)
 
     @property
     def count(self) -> int:

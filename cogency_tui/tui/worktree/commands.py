@@ -58,8 +58,8 @@ class WorktreeCommands(FeatureCommands):
         first, _, name = argument.partition(" ")
         if first == "remove":
             work = partial(self._remove, name.strip())
-        elif argument == "merge":
-            work = self._merge
+        elif first == "merge":
+            work = partial(self._merge, name.strip())
         elif not argument and self._bridge.agent.worktree:
             work = self._show_state
         elif argument in ("", "list"):
@@ -95,7 +95,11 @@ class WorktreeCommands(FeatureCommands):
 
     async def _list(self) -> None:
         """List the worktrees."""
-        names = await in_thread(self._worktrees.names)
+        worktrees = self._worktrees
+        names = await in_thread(worktrees.names)
+        if not names and (problem := await in_thread(lambda: worktrees.problem)):
+            self.say(f"There are no worktrees. {problem}")
+            return
         there = f"Worktrees: {', '.join(map(one_line, names))}." if names else "There are no worktrees yet."
         enters = ", or in one of these" if names else ""
         self.say(f"{there} /worktree NAME begins a conversation in a new one{enters}.")
@@ -110,14 +114,21 @@ class WorktreeCommands(FeatureCommands):
 
         agent = self._bridge.agent
         if not agent.worktree:
-            self.warn(f"This conversation is not in a worktree. {advice}")
+            problem = await in_thread(lambda: self._worktrees.problem)
+            self.warn(f"This conversation is not in a worktree. {problem or advice}")
         elif not await in_thread(agent.project.is_dir):
             self.warn(" ".join(missing_directory(agent)))
         else:
             return agent.project
         return None
 
-    async def _merge(self) -> None:
+    async def _merge(self, name: str) -> None:
+        if name and name != self._bridge.agent.worktree:
+            self.warn(
+                "/worktree merge takes no name: it merges the worktree of its conversation. "
+                "/worktree NAME begins one there."
+            )
+            return
         if not self.idle() or (root := await self._root()) is None:
             return
         from cogency_tui.agent.worktrees import ConflictMarkersError

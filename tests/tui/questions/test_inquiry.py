@@ -1,5 +1,6 @@
 """The model's questions in the app: choosing by digit, cursor and click, own words, skipping, small windows."""
 
+import re
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -252,7 +253,9 @@ async def test_after_another_screen_enter_sends_from_the_answer(project: Path) -
 
 async def test_tab_and_shift_tab_turn_to_the_next_question_and_back(project: Path) -> None:
     async with inquired(project, DATABASE, CHECKS, NAME) as (pilot, _agent, _panel):
-        assert "Tab Next question" in keys(pilot)
+        assert "Tab to answer" in keys(pilot)
+        await pilot.press("tab")
+        await until(pilot, lambda: "▸ 1 SQLite" in body(pilot) and "Tab Next question" in keys(pilot))
         await pilot.press("tab")
         await until(pilot, lambda: "Which checks" in body(pilot))
         await pilot.press("shift+tab")
@@ -268,10 +271,19 @@ async def test_the_key_that_the_prompt_names_only_enters_the_question(project: P
     async with inquired(project, DATABASE, NAME) as (pilot, _agent, panel):
         await pilot.press("enter")
         await until(pilot, lambda: "Tab to answer" in keys(pilot))
+        assert keys(pilot).count("Tab") == 1
         later = monotonic() + 120
         panel.clock = lambda: later
         await pilot.press("tab")
         await until(pilot, lambda: "▸ 1 SQLite" in body(pilot))
+
+
+async def test_a_digit_that_enters_the_question_leaves_tab_to_the_next_one(project: Path) -> None:
+    async with inquired(project, CHECKS, NAME) as (pilot, _agent, _panel):
+        await pilot.press("1")
+        await until(pilot, lambda: "[x] ruff" in body(pilot) and "Enter Next question" in keys(pilot))
+        await pilot.press("tab")
+        await until(pilot, lambda: "What is the package called?" in body(pilot))
 
 
 async def test_answers_and_words_stay_on_another_screen(project: Path) -> None:
@@ -325,13 +337,45 @@ async def test_own_words_are_an_answer(project: Path) -> None:
         await pilot.press("4")
         await until(pilot, lambda: panel.query_one(ReasonField).has_focus)
         assert panel.query_one(ReasonField).placeholder == "Your answer"
-        assert "Give this answer" in keys(pilot)
-        await pilot.press("escape")
+        assert "Give this answer" not in keys(pilot)
+        assert "Enter or Esc Back" in keys(pilot)
+        await pilot.press("x")
+        await until(pilot, lambda: "Enter Give this answer" in keys(pilot))
+        await pilot.press("backspace")
+        await until(pilot, lambda: "Enter or Esc Back" in keys(pilot))
+        await pilot.press("enter")
         await until(pilot, lambda: panel.has_focus)
         await pilot.press("4")
         await until(pilot, lambda: panel.query_one(ReasonField).has_focus)
         await pilot.press(*"Redis", "enter")
         await until(pilot, lambda: agent.answers == [InquiryAnswer((("Redis",),))])
+
+
+async def test_own_words_are_one_of_several_answers_and_the_last_row_sends(project: Path) -> None:
+    async with inquired(project, CHECKS) as (pilot, agent, panel):
+        await pilot.press("1")
+        await until(pilot, lambda: "[x] ruff" in body(pilot))
+        await pilot.press("4")
+        await until(pilot, lambda: panel.query_one(ReasonField).has_focus)
+        await pilot.press(*"mypy")
+        await until(pilot, lambda: "Enter Add this answer" in keys(pilot))
+        await pilot.press("enter")
+        await until(pilot, lambda: "▸ 4 [x] mypy" in body(pilot) and "Enter Send" in keys(pilot))
+        assert agent.answers == []
+        await pilot.press("4")
+        await until(pilot, lambda: panel.query_one(ReasonField).has_focus)
+        await pilot.press(*["backspace"] * 4)
+        await until(pilot, lambda: "Enter Remove this answer" in keys(pilot))
+        await pilot.press("enter")
+        await until(pilot, lambda: "▸ 4 [ ] Other…" in body(pilot))
+        await pilot.press("4")
+        await until(pilot, lambda: panel.query_one(ReasonField).has_focus)
+        await pilot.press(*"mypy", "enter")
+        await until(pilot, lambda: "[x] mypy" in body(pilot) and panel.has_focus)
+        await pilot.press("down")
+        await until(pilot, lambda: "▸ Send" in body(pilot) and panel.timing.is_confirmed)
+        await pilot.press("enter")
+        await until(pilot, lambda: agent.answers == [InquiryAnswer((("ruff", "mypy"),))])
 
 
 async def test_words_that_were_not_given_stay_in_the_field(project: Path) -> None:
@@ -446,6 +490,37 @@ async def test_text_that_is_typed_goes_to_the_prompt(project: Path) -> None:
         assert agent.answers == []
 
 
+@pytest.mark.parametrize(
+    ("size", "tab", "reason"),
+    [((60, 16), "Tab Next", "r Say why"), ((100, 30), "Tab Next question", "r Skip, and say why")],
+)
+async def test_a_key_keeps_its_name_in_a_window(
+    project: Path, size: tuple[int, int], tab: str, reason: str
+) -> None:
+    async with inquired(project, DATABASE, CHECKS, NAME, size=size) as (pilot, _agent, _panel):
+        for key, row in (("down", "▸ 1 SQLite"), ("up", "▸ 4 Other…"), ("tab", "1 [ ]"), ("down", "▸ 1 [ ]")):
+            await pilot.press(key)
+            await until(pilot, lambda row=row: row in body(pilot))
+            offered = re.split(r"   |\n", keys(pilot))
+            assert {tab, reason} <= {each.strip() for each in offered}
+
+
+async def test_while_a_text_is_typed_only_the_way_to_the_question_is_named(project: Path) -> None:
+    async with inquired(project, DATABASE, NAME) as (pilot, agent, panel):
+        await pilot.press("down")
+        await until(pilot, lambda: "▸ 1 SQLite" in body(pilot) and "Enter Choose" in keys(pilot))
+        assert "Tab Next question" in keys(pilot)
+        await pilot.press("h", "i")
+        await until(pilot, lambda: prompt_of(pilot).text == "hi" and "Tab to answer" in keys(pilot))
+        assert "Enter" not in keys(pilot)
+        assert keys(pilot).count("Tab") == 1
+        later = monotonic() + 120
+        panel.clock = lambda: later
+        await pilot.press("tab")
+        await until(pilot, lambda: "Enter Choose" in keys(pilot) and "Tab Next question" in keys(pilot))
+        assert agent.answers == []
+
+
 async def test_a_small_window_shows_the_question_and_scrolls_to_the_cursor(project: Path) -> None:
     many = UserQuestion(
         DATABASE.question, [*DATABASE.choices, Choice("Files"), Choice("Redis"), Choice("None")]
@@ -513,6 +588,30 @@ async def test_on_another_screen_it_is_a_line_until_f6(project: Path) -> None:
         await ready(pilot)
         await pilot.press("2")
         await until(pilot, lambda: agent.answers == [InquiryAnswer((("Postgres",),))])
+
+
+async def test_the_line_on_another_screen_shows_the_question_that_the_user_is_at(project: Path) -> None:
+    async with inquired(project, DATABASE, CHECKS, NAME) as (pilot, _agent, _panel):
+        await pilot.press("2")
+        await until(pilot, lambda: "Which checks" in body(pilot))
+        await pilot.press("ctrl+p")
+        await until(pilot, lambda: pilot.app.screen.query("#dialog-question"))
+        line = pilot.app.screen.query_one("#dialog-question", Announcement)
+        await until(pilot, lambda: "? The agent asks: Which checks run before" in shown_bar(line))
+        await pilot.press("escape")
+        await until(pilot, lambda: pilot.app.screen is main_of(pilot))
+        await pilot.press("ctrl+r")
+        await until(pilot, lambda: pilot.app.screen is not main_of(pilot))
+        await until(pilot, lambda: pilot.app.screen.query(InquiryPanel))
+        line = panel_of(pilot).query_one(Announcement)
+        await until(pilot, lambda: "? The agent asks: Which checks run before" in shown_bar(line))
+        await pilot.press("f6")
+        await until(pilot, lambda: panel_of(pilot).has_focus)
+        await ready(pilot)
+        await pilot.press("tab")
+        await until(pilot, lambda: "What is the package called?" in body(pilot))
+        await pilot.press("f6")
+        await until(pilot, lambda: "? The agent asks: What is the package called?" in shown_bar(line))
 
 
 def shown_bar(line: Announcement) -> str:
