@@ -368,6 +368,11 @@ class Agent:
         """The ids of the conversations in its directory that work or wait for the user."""
         return self._conversations.at_work
 
+    @property
+    def waiting(self) -> list[str]:
+        """The ids of those that wait for an answer of the user's."""
+        return self._conversations.waiting
+
     async def stop_all(self) -> None:
         """Stop the work in all conversations in its directory, and wait until the end is recorded."""
         await self._conversations.stop()

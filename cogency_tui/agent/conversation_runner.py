@@ -9,7 +9,7 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from time import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec.structs import replace
 
@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from cogency_tui.tools.base import Tool
     from cogency_tui.tools.function import Function
 
+Q = TypeVar("Q")
+A = TypeVar("A")
 
 _PATIENCE = 1.5
 """Seconds that a message waits for MCP servers that are starting."""
@@ -124,6 +126,8 @@ class Conversations:
         self._warming: asyncio.Task[None] | None = None
         self._tasks: dict[asyncio.Task[None], Conversation] = {}
         self._known: dict[str, Conversation] = {}
+        self.waiting: list[str] = []
+        """The ids of the conversations that wait for an answer of the user's."""
         self._learning: Learner | None = None
         self._titling: Titles | None = None
 
@@ -597,11 +601,28 @@ class Conversations:
         )
         gate = Gate(
             lambda: followed().permissions,
-            lambda: followed().ask,
+            lambda: self._noted(id, followed().ask),
             self._agent.rules,
-            lambda: followed().inquire,
+            lambda: self._noted(id, followed().inquire),
         )
         return Conversation(self.shared(), id, gate, choices, assemble)
+
+    def _noted(
+        self, id: str, ask: "Callable[[Q], Awaitable[A]] | None"
+    ) -> "Callable[[Q], Awaitable[A]] | None":
+        """`ask`, which is noted as waiting for an answer in the conversation."""
+        if ask is None:
+            return None
+
+        async def noted(question: "Q") -> "A":
+            self.waiting.append(id)
+            try:
+                async with self._agent.recall.waiting_in(id):
+                    return await ask(question)
+            finally:
+                self.waiting.remove(id)
+
+        return noted
 
     async def _warm(self) -> None:
         """Scan the project while the model is asked, so that the first command need not wait for it."""

@@ -7,11 +7,11 @@ conversations include its own, the rules of permissions are those of the project
 
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cogency_tui.agent.recall.recall import WORK
+from cogency_tui.agent.recall.recall import WAIT, WORK
 from cogency_tui.errors import UsageError, WorkspaceError
 from cogency_tui.safe_text import one_line
 from cogency_tui.temporary_files import is_in_one
@@ -51,19 +51,22 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Occupant:
-    """A conversation in a worktree, by its title: it `works`, its background `command` runs, or it is open in
-    the process `pid`; None for this one."""
+    """A conversation in a worktree, by its title: it `works`, or `waits` for an answer as part of that, its
+    background `command` runs, or it is open in the process `pid`; None for this one."""
 
     title: str
     works: bool
     pid: int | None = None
     command: str = ""
+    waits: bool = field(default=False, compare=False)
 
     @property
     def described(self) -> str:
         """What it does there, for the user."""
         name = f"“{one_line(self.title) or 'New conversation'}”"
         does = f"{name} is working in it" if self.works else f"{name} is open in it"
+        if self.waits:
+            does = f"{name} is waiting for an answer in it"
         if self.command:
             does = f"`{one_line(self.command)}` of {name} runs in it"
         return does if self.pid is None else f"{does}, in process {self.pid}"
@@ -83,13 +86,14 @@ class Losses:
     commands: Sequence[str] = ()
     occupants: Sequence[Occupant] = ()
 
-    def includes(self, now: "Losses") -> bool:
-        """Return whether nothing was added or changed since by what there is `now`."""
-        return (
-            now.lost.print == self.lost.print
-            and {*now.commands} <= {*self.commands}
-            and {*now.occupants} <= {*self.occupants}
-        )
+    def changes(self, now: "Losses") -> list[str]:
+        """What was added or changed since by what there is `now`, for the user."""
+        return [*self.lost.changes(now.lost), *self.more_running(now)]
+
+    def more_running(self, now: "Losses") -> list[str]:
+        """What was begun since, of what there is `now`, for the user."""
+        commands = [f"`{each}` runs in it" for each in now.commands if each not in self.commands]
+        return [*commands, *(each.described for each in now.occupants if each not in self.occupants)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,13 +207,17 @@ class Worktrees:
         Raises:
             ConflictMarkersError: other files have them in a commit. Nothing was merged.
             UsageError: there is nothing to merge, lines or uncommitted files conflict, or a conversation
-                works in it. Nothing was merged.
+                works or a background command runs in it. Nothing was merged.
             WorkspaceError: git cannot.
         """
-        if working := [each for each in await self.occupants(root) if each.works]:
+        occupants = await self.occupants(root)
+        if working := [each for each in occupants if each.works]:
             raise UsageError(
                 f"Nothing was merged: {working[0].described}.", "Interrupt it, or wait until it has ended."
             )
+        running = [f"`{each}` runs in it" for each in self._commands(root)]
+        if running := [*running, *(each.described for each in occupants if each.command)]:
+            raise UsageError(f"Nothing was merged: {running[0]}.", "Stop it, or wait until it has ended.")
         journal = self._agent.journal
         async with journal.lock, await journal.alone():
             return await completed(in_thread(self._merge, root, title, accepted))
@@ -264,13 +272,15 @@ class Worktrees:
         """
         store, found = await self._agent.store(), list[Occupant]()
         inside = self._agent.working_in(root)
-        for id in inside.at_work if inside is not None else ():
+        at_work, waiting = (inside.at_work, inside.waiting) if inside is not None else ((), ())
+        for id in at_work:
             known = await store.conversation(id)
-            found.append(Occupant(known.title if known else "", works=True))
+            found.append(Occupant(known.title if known else "", works=True, waits=id in waiting))
         for mark in await self._agent.recall.open_elsewhere():
             known = await store.conversation(mark.conversation)
             if known is not None and known.project == str(root):
-                found.append(Occupant(known.title, WORK in mark.uses, mark.pid))
+                works, waits = WORK in mark.uses, WAIT in mark.uses
+                found.append(Occupant(known.title, works, mark.pid, waits=waits))
         for mark in await self._agent.recall.commands_elsewhere():
             known = await store.conversation(mark.conversation)
             if known is not None and known.project == str(root):
@@ -296,15 +306,24 @@ class Worktrees:
             WorkspaceError: git has no answer.
         """
         await self.require_removable(root)
+        occupants = tuple(await self.occupants(root))
+        return Losses(await self.unmerged(root), tuple(self._commands(root)), occupants)
+
+    def _commands(self, root: Path) -> list[str]:
+        """The background commands that run in a worktree here."""
         inside = self._agent.working_in(root)
         background = inside.background if inside is not None else None
-        commands = tuple(background.commands()) if background is not None else ()
-        return Losses(await self.unmerged(root), commands, tuple(await self.occupants(root)))
+        return background.commands() if background is not None else []
 
     async def stop(self, root: Path) -> None:
-        """Stop the conversations that work in a worktree."""
-        if (inside := self._agent.working_in(root)) is not None:
-            await inside.stop_all()
+        """Stop the conversations that work in a worktree here, and the background commands."""
+        if (inside := self._agent.working_in(root)) is None:
+            return
+        await inside.stop_all()
+        if (background := inside.background) is not None:
+            for each in background.listed():
+                if each.ended is None:
+                    await background.stop(each.id, by_user=True)
 
     async def remove(self, root: Path) -> None:
         """Remove a worktree, whatever it has, and its branch; what runs in it here is stopped.

@@ -191,6 +191,11 @@ async def test_a_background_command_of_another_program_keeps_its_worktree(agent:
         assert list((await Worktrees(other).losses(root)).commands) == [
             "until [ -e go ]; do sleep 0.05; done"
         ]
+        there = runs.replace("removed", "merged")
+        for asked, said in ((agent, there), (other, "Nothing was merged: `until [ -e go ]; do sleep")):
+            with pytest.raises(UsageError, match=re.escape(said)) as caught:
+                await Worktrees(asked).merge(root, "x")
+            assert caught.value.hint == "Stop it, or wait until it has ended."
         assert inside.background is not None
         (root / "go").touch()
         await inside.background.over("p1")
@@ -199,7 +204,7 @@ async def test_a_background_command_of_another_program_keeps_its_worktree(agent:
     assert not root.exists()
 
 
-async def test_a_worktree_in_which_a_conversation_works_here_is_not_merged(agent: Agent) -> None:
+async def test_a_worktree_in_which_a_conversation_works_here_is_not_merged(agent: Agent, shop: Path) -> None:
     worktrees = Worktrees(agent)
     root = (await worktrees.make("parser")).root
     (root / "more.py").write_text("more\n")
@@ -216,14 +221,20 @@ async def test_a_worktree_in_which_a_conversation_works_here_is_not_merged(agent
     running = asyncio.create_task(turn(inside, "work", conversation_id="c"))
     await asked.wait()
     before = await worktrees.losses(root)
-    assert [each.described for each in before.occupants] == ["“work” is working in it"]
-    with pytest.raises(UsageError, match="“work” is working in it"):
+    assert [each.described for each in before.occupants] == ["“work” is waiting for an answer in it"]
+    with pytest.raises(UsageError, match="“work” is waiting for an answer in it"):
         await worktrees.merge(root, "x")
+    async with Agent(
+        ScriptedProvider(), project=shop, data=agent.data, settings=Settings(), environ={}
+    ) as other:
+        waits = f"Nothing was removed: “work” is waiting for an answer in it, in process {os.getpid()}."
+        with pytest.raises(UsageError, match=waits):
+            await Worktrees(other).remove(root)
     answered.set()
     await running
     now = await worktrees.losses(root)
     assert now.occupants == ()
-    assert not before.includes(now)
+    assert before.changes(now) == ["app.py"]
     assert (await worktrees.merge(root, "x")).files == 2
 
 

@@ -134,6 +134,9 @@ HITS = 500
 WORK = "work"
 """The use of a conversation whose agent works."""
 
+WAIT = "wait"
+"""The use of a conversation whose agent waits for an answer of the user's, as part of its work."""
+
 _TRASH = "trash"
 """Uses of a conversation that is marked as open here."""
 
@@ -357,6 +360,20 @@ class Recall:
             yield
         finally:
             await asyncio.to_thread(marks.leave, id, use)
+
+    @asynccontextmanager
+    async def waiting_in(self, id: str) -> AsyncGenerator[None]:
+        """Mark a conversation that is at work here as waiting for an answer, as long as the block runs."""
+        marks = None
+        with suppress(CogencyError):
+            marks = await self._marks()
+        try:
+            if marks is not None:
+                await completed(asyncio.to_thread(marks.enter, id, time(), WAIT))
+            yield
+        finally:
+            if marks is not None:
+                await completed(asyncio.to_thread(marks.leave, id, WAIT))
 
     async def leave(self, id: str) -> None:
         """Remove the mark of `enter`."""

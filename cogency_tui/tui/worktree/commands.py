@@ -108,16 +108,14 @@ class WorktreeCommands(FeatureCommands):
         if (root := await self._root()) is not None:
             self.say(describe_state(await self._worktrees.state(root)))
 
-    async def _root(self) -> Path | None:
-        """The worktree of this conversation; without one notify the user."""
+    async def _root(self, advice: str = "/worktree NAME begins one in it.") -> Path | None:
+        """The worktree of this conversation; without one notify the user, with the `advice`."""
         from cogency_tui.agent.conversation_runner import missing_directory
 
         agent = self._bridge.agent
         if not agent.worktree:
             problem = await in_thread(lambda: self._worktrees.problem)
-            self.warn(
-                f"This conversation is not in a worktree. {problem or '/worktree NAME begins one in it.'}"
-            )
+            self.warn(f"This conversation is not in a worktree. {problem or advice}")
         elif not await in_thread(agent.project.is_dir):
             self.warn(" ".join(missing_directory(agent)))
         else:
@@ -162,7 +160,10 @@ class WorktreeCommands(FeatureCommands):
 
     async def _remove(self, name: str) -> None:
         worktrees = self._worktrees
-        root = await in_thread(worktrees.find, name) if name else await self._root()
+        if name:
+            root = await in_thread(worktrees.find, name)
+        else:
+            root = await self._root("/worktree remove NAME removes one.")
         if root is None:
             if name:
                 names = await in_thread(worktrees.names)
@@ -171,27 +172,29 @@ class WorktreeCommands(FeatureCommands):
             return
         self._confirm(root, await worktrees.losses(root))
 
-    def _confirm(self, root: Path, losses: "Losses", *, again: bool = False) -> None:
-        """Remove a worktree once the user confirms its `losses`; `again` after these have changed."""
+    def _confirm(self, root: Path, losses: "Losses", news: str = "") -> None:
+        """Remove a worktree once the user confirms its `losses`, of which there is `news` since they did."""
         from cogency_tui.tui.kit.dialogs import Confirmation
 
         async def answered(yes: bool | None) -> None:
             if yes:
                 await self._reporting(partial(self._remove_at, root, losses))
 
-        changed = "It has changed since you were asked.\n\n" if again else ""
-        question = f"{changed}{describe_loss(root.name, losses)}"
+        question = f"{news}{describe_loss(root.name, losses)}"
         app_of(self._screen).push_screen(Confirmation(question), answered)
 
     async def _remove_at(self, root: Path, confirmed: "Losses") -> None:
         worktrees, app = self._worktrees, app_of(self._screen)
-        if not confirmed.includes(now := await worktrees.losses(root)):
-            self._confirm(root, now, again=True)
+        running = await worktrees.losses(root)
+        if confirmed.more_running(running):
+            self._confirm(root, running, describe_changes(confirmed.changes(running)))
             return
-        # What works in it may change files until it has stopped.
+        # What runs in it may change files until it has stopped.
         await worktrees.stop(root)
-        if not confirmed.includes(now := await worktrees.losses(root)):
-            self._confirm(root, now, again=True)
+        now = await worktrees.losses(root)
+        if changes := confirmed.changes(now):
+            stopped = now.more_running(running)
+            self._confirm(root, now, describe_changes(changes, stopped=bool(stopped)))
             return
         await worktrees.require_removable(root)
         self._others.leave_worktree(root)
@@ -238,6 +241,12 @@ def describe_markers(name: str, files: Sequence[str]) -> str:
     """The question whether to merge a worktree that has conflict markers in its commits."""
     listed = "\n".join(f"  {shown(file)}" for file in files)
     return f"Merge worktree {name} with conflict markers in these files?\n\n{listed}"
+
+
+def describe_changes(changes: Sequence[str], *, stopped: bool = False) -> str:
+    """What has changed since the user was asked, before the question is put again."""
+    ran = "What ran in it was stopped. " if stopped else ""
+    return f"{ran}It has changed since you were asked: {'; '.join(changes)}.\n\n"
 
 
 def describe_loss(name: str, losses: "Losses") -> str:

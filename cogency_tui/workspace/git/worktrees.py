@@ -68,6 +68,12 @@ class Unmerged:
     caches: Sequence[str] = ()
     print: Sequence[str] = ()
 
+    def changes(self, now: "Unmerged") -> list[str]:
+        """What was added, changed or removed in what there is `now`: the paths, and another last commit."""
+        before, after = self.print, now.print
+        paths = {each.partition("\0")[0] for each in {*before[1:]} ^ {*after[1:]}}
+        return [*([named(sorted(paths))] if paths else []), *["another commit"] * (before[:1] != after[:1])]
+
 
 class WorkingTree(SafeGit):
     """The working tree at `directory`: the repository's main one, or a worktree."""
@@ -245,7 +251,7 @@ class WorkingTree(SafeGit):
             found = (self.directory / path).lstat()
         except OSError:
             return path
-        return f"{path}:{found.st_size}:{found.st_mtime_ns}"
+        return f"{path}\0{found.st_size}:{found.st_mtime_ns}"
 
     def ignored_beside(self, main: Path) -> tuple[list[str], list[str]]:
         """The ignored files and directories that `main` lacks or has otherwise, and those of caches.

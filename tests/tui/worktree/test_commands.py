@@ -15,7 +15,7 @@ from cogency_tui.tui.switcher.screen import SwitcherScreen
 from cogency_tui.tui.worktree.commands import describe_loss, describe_state
 from cogency_tui.workspace.git.worktrees import Unmerged
 from tests.agent.repositories import git
-from tests.agent.test_turns import turn
+from tests.agent.test_turns import block, turn
 from tests.peers.scripted import ScriptedProvider
 from tests.tui.driving import (
     app_over,
@@ -187,12 +187,20 @@ async def test_a_past_conversation_opens_in_its_worktree_or_says_that_it_is_gone
     await gone.close()
 
 
-@pytest.mark.parametrize("argument", ["merge", "remove"])
-async def test_without_a_worktree_there_is_nothing_to_merge_or_remove(shop: Path, argument: str) -> None:
+@pytest.mark.parametrize(
+    ("argument", "advice"),
+    [
+        ("merge", "/worktree NAME begins one in it."),
+        ("remove", "/worktree remove NAME removes one."),
+    ],
+)
+async def test_without_a_worktree_there_is_nothing_to_merge_or_remove(
+    shop: Path, argument: str, advice: str
+) -> None:
     async with app_over(agent_over(shop)).run_test(size=(120, 40), notifications=True) as pilot:
         await opened(pilot)
         await send(pilot, f"/worktree {argument}")
-        await until(pilot, lambda: told(pilot).startswith("This conversation is not in a worktree."))
+        await until(pilot, lambda: told(pilot).endswith(f"This conversation is not in a worktree. {advice}"))
 
 
 async def test_merge_with_the_name_of_another_worktree_says_that_it_takes_none(shop: Path) -> None:
@@ -272,7 +280,7 @@ async def test_what_is_made_before_the_answer_is_asked_about(shop: Path) -> None
         await until(pilot, lambda: "Everything in it is" in seen(pilot))
         (root / "more.py").write_text("made meanwhile\n")
         await pilot.press("y")
-        await until(pilot, lambda: "It has changed since you were asked." in seen(pilot))
+        await until(pilot, lambda: "It has changed since you were asked: more.py." in seen(pilot))
         await until(pilot, lambda: "1 uncommitted file: more.py" in seen(pilot))
         (root / "more.py").write_text("and changed\n")
         first = pilot.app.screen
@@ -283,6 +291,7 @@ async def test_what_is_made_before_the_answer_is_asked_about(shop: Path) -> None
         git(root, "add", "-A")
         git(root, "commit", "-qm", "more")
         await pilot.press("y")
+        await until(pilot, lambda: "since you were asked: more.py; another" in seen(pilot))
         await until(pilot, lambda: "1 commit of cogency/parser that is not merged" in seen(pilot))
         assert (root / "more.py").read_text() == "and changed\n"
         await pilot.press("n")
@@ -292,6 +301,30 @@ async def test_what_is_made_before_the_answer_is_asked_about(shop: Path) -> None
         await until(pilot, lambda: "Hello." in seen(pilot))
         await send(pilot, "/worktree remove")
         await until(pilot, lambda: isinstance(pilot.app.screen, Confirmation))
+        await pilot.press("y")
+        await until(pilot, lambda: told(pilot).startswith("Removed worktree parser."))
+        assert not root.exists()
+    await agent.close()
+
+
+async def test_a_command_that_writes_there_is_stopped_before_it_is_asked_again(shop: Path) -> None:
+    write = "while :; do date +%s%N > log.txt; sleep 0.01; done"
+    agent = agent_over(shop, block(("shell", {"command": write, "background": True})), "Done.")
+    async with app_over(agent).run_test(size=(140, 40), notifications=True) as pilot:
+        await opened(pilot)
+        await send(pilot, "/worktree parser")
+        await in_worktree(pilot, "parser")
+        root = main_of(pilot).agent.project
+        await send(pilot, "log")
+        await until(pilot, lambda: "Done." in seen(pilot) and (root / "log.txt").exists())
+        await send(pilot, "/worktree remove")
+        await until(pilot, lambda: "running in the background: while :; do date" in seen(pilot))
+        before = (root / "log.txt").stat().st_mtime_ns
+        await until(pilot, lambda: (root / "log.txt").stat().st_mtime_ns != before)
+        await pilot.press("y")
+        await until(pilot, lambda: "What ran in it was stopped. It has changed since you" in seen(pilot))
+        assert "asked: log.txt." in seen(pilot)
+        assert "running in the background" not in seen(pilot)
         await pilot.press("y")
         await until(pilot, lambda: told(pilot).startswith("Removed worktree parser."))
         assert not root.exists()
