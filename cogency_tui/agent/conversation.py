@@ -408,7 +408,7 @@ class Conversation:
             work.interrupt()
 
     async def environment(self, store: Store) -> str:
-        """The environment block for the next message; empty if one for this project was already sent.
+        """The environment block for the next message; empty if the last one is about this project.
 
         Raises:
             StoreError: the earlier messages cannot be read.
@@ -418,10 +418,11 @@ class Conversation:
 
         workspace, gate = self.engine.workspace, self.gate
         blocks = await store.environments(self.id)
-        if any(is_about(block, workspace.root) for block in blocks):
+        last = blocks[-1] if blocks else ""
+        if is_about(last, workspace.root):
             return ""
         block = await in_thread(
-            describe, workspace, gate.mode, can_ask=gate.can_ask, is_last_turn=self._is_last_turn
+            describe, workspace, gate.mode, can_ask=gate.can_ask, is_last_turn=self._is_last_turn, last=last
         )
         return Redactor(self.engine.secrets).text(block)
 

@@ -450,6 +450,7 @@ class Conversations:
         """Go on with these settings."""
         if self.engine is not None:
             self.engine.settings = settings
+            self.engine.language_servers.end_if_off()
 
     def known(self, id: str) -> "Conversation | None":
         """The conversation, if it has run in this process."""
@@ -520,6 +521,7 @@ class Conversations:
         from cogency_tui.tools.function import as_tool
         from cogency_tui.tools.mcp.server import Surroundings
         from cogency_tui.tools.mcp.servers import Servers
+        from cogency_tui.tools.shell.background import Background
         from cogency_tui.tools.shell.git_remotes import Remotes
         from cogency_tui.tools.shell.sandbox import Sandbox
 
@@ -561,6 +563,7 @@ class Conversations:
                 sandbox=Sandbox(agent.settings.sandbox, (config, agent.data)),
                 is_last_turn=agent.is_last_turn,
                 progressed=self._progressed,
+                background=Background(marked=agent.recall.running),
             )
         return self.engine
 

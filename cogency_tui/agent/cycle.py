@@ -468,10 +468,7 @@ class Cycle:
     async def _announced_slip(self, units: "Sequence[ThinkEvent | RespondEvent]") -> Slip | None:
         """The slip in an answer that announces what does not follow."""
         background = self._conversation.background
-        # With the last answer the turn waits for what is watched.
-        waits = background.ends_with_answer and background.awaited()
-        awaits = bool(background.running()) and not waits
-        found = announced_slip(units, self._dialect, self._tools, awaits=awaits)
+        found = announced_slip(units, self._dialect, self._tools, awaits=bool(background.running()))
         if found is None:
             found = announced_slip(units, self._dialect, self._tools, is_open=True)
             if found is not None and not await self._is_open():

@@ -42,6 +42,9 @@ MOST_FILES = 20
 MOST_LISTED = 50
 """Problems of one result that are listed."""
 
+_BY_OTHERS = frozenset({"command", "tool"})
+"""Effects of calls that may change files without our knowing which."""
+
 _MOST_FOR_MODEL = 6
 _LONGEST_MESSAGE = 240
 _LONGEST_RULE = 60
@@ -125,6 +128,8 @@ class EditDiagnostics:
 
     async def after(self, call: InterceptedCall, outcome: Outcome) -> Outcome:
         """Add to the result what has become known of its problems, and of those of earlier edits."""
+        if call.intent.effect in _BY_OTHERS:
+            self._servers.note_changes()
         if not self._servers.enabled:
             self._planned.clear()
             self._deferred.clear()

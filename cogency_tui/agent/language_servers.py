@@ -69,9 +69,19 @@ class LanguageServersOnDemand:
         """
         await in_thread(self._consent.decide, name, allowed)
 
+    def note_changes(self) -> None:
+        """Note that others than us may have changed files just now."""
+        if self._servers is not None:
+            self._servers.note_changes()
+
     def new_notices(self) -> list[str]:
         """Return the notices for the user that have not been returned before."""
         return [] if self._servers is None else self._servers.new_notices()
+
+    def end_if_off(self) -> None:
+        """Begin to end all servers if the user no longer wants them. From any thread."""
+        if self._servers is not None and not self.enabled:
+            self._servers.end()
 
     async def close(self) -> None:
         """End all servers; those that are needed later are started again."""

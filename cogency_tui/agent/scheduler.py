@@ -497,6 +497,8 @@ class Scheduler:
             payload["images"] = list(outcome.images)
         if outcome.diagnostics is not None:
             payload["diagnostics"] = outcome.diagnostics
+        if outcome.lines is not None:
+            payload["lines"] = outcome.lines
         if outcome.changed_by:
             payload["changed_by"] = list(outcome.changed_by)
         if outcome.plan is not None:

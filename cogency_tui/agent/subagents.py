@@ -87,7 +87,8 @@ def _delegates(conversation: Conversation) -> list[Tool[Any]]:
         # Loaded where there is a language server.
         from cogency_tui.tools.language_servers.symbol_tool import Symbol
 
-        tools.append(Symbol(conversation.engine.language_servers.load))
+        servers = conversation.engine.language_servers
+        tools.append(Symbol(servers.load, lambda: servers.enabled))
     return [*tools, _recall(conversation), Relic(conversation.engine, conversation.gate), Llm(conversation)]
 
 

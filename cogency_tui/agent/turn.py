@@ -62,9 +62,9 @@ _T = TypeVar("_T")
 FAILED_BATCHES = 3
 """Consecutive cycles in which all calls failed for the same reasons, after which the turn ends."""
 
-MOST_FAILURES = 6
-"""Consecutive cycles in which all calls failed in any way: a model that fixes one slip and makes another is
-not in a loop yet.
+MOST_SLIPS, MOST_FAILURES = 6, 12
+"""Consecutive cycles in which no call could be run, and in which all calls failed in any way: a model that
+fixes one slip and makes another, or runs one check after another that finds something, is not in a loop yet.
 """
 
 _DETAIL = re.compile(r"`[^`]*`|\"[^\"]*\"|\([^()]*\)|\d+")
@@ -84,7 +84,10 @@ _MALFORMED = "Not run because of another error in this answer."
 _ONE_MORE = "The turn ends if {}. Change the approach, or answer the user: what is done, and what fails."
 _ALL_FAIL = "the calls of the next answer all fail"
 _NO_CALL = "the next answer again neither calls a tool nor answers the user"
-_WAITED = "Your answer waited for this. What still runs ends with your next answer without a call."
+_WOULD_END = (
+    "Your answer ends the turn, and with it what still runs: {}. To wait for that, use processes with action "
+    "wait; otherwise give your answer again."
+)
 _ANY_EVENT = 2**62
 _BROKEN_OFF = "Not run: the turn failed before its block was complete."
 _MORE_OUTPUT = "Ask for the work in smaller parts, or raise the output token limit of the server."
@@ -138,16 +141,16 @@ class Turn:
         """The cycle's request as the cache sees it."""
         self._failures: list[str] = []
         """The kinds of failure of the last cycles, as long as all calls failed."""
+        self._slips = 0
+        """The number of those that are slips in what the model wrote."""
         self._breaks = 0
         self._compactable = True
         self._compacting: asyncio.Task[CompactionFigures] | None = None
         self._affording: asyncio.Task[Any] | None = None
         self._has_called = False
         """True if the model has made a call in this turn."""
-        self._may_wait = False
-        """True if it has made one since the last answer that waited for news."""
-        self._has_waited = False
-        """True if that answer waited, and the model does not know yet."""
+        self._may_remind = False
+        """True if it has made one since it was told what its answer would end."""
         self._continuations = 0
         """Times that hooks have continued the turn after an answer."""
         self._sources = conversation.begin_turn(self, continues=bool(self._steered_at))
@@ -304,13 +307,11 @@ class Turn:
                 await self._continue()
                 continue
             self._has_called = self._has_called or cycle.called
-            self._may_wait = self._may_wait or cycle.called
-            waits = number < most and await self._awaits_background(cycle)
-            if await self._hooks_continue(
-                cycle, is_last=number == most, answered=cycle.answered and not waits
-            ):
-                continue
-            if waits:
+            self._may_remind = self._may_remind or cycle.called
+            is_last = number == most
+            goes_on = not is_last and await self._remind_of_background(cycle)
+            answered = cycle.answered and not goes_on
+            if await self._hooks_continue(cycle, is_last=is_last, answered=answered) or goes_on:
                 continue
             if cycle.answered:
                 if cycle.cut_off:
@@ -327,22 +328,17 @@ class Turn:
             "Send another message to continue, or raise Maximum steps per turn (max_iterations).",
         )
 
-    async def _awaits_background(self, cycle: Cycle) -> bool:
-        """Wait for news of the commands that the model watches and that would end with its answer; return
-        whether there were any: the model then answers again. An answer to news without a call is the last.
-
-        Raises:
-            Interrupted: the turn was stopped meanwhile.
-        """
+    async def _remind_of_background(self, cycle: Cycle) -> bool:
+        """Tell the model, once until its next call, which commands its answer would end; return whether there
+        are any: it then answers again."""
         background = self._conversation.background
-        if not (cycle.answered and background.ends_with_answer and self._may_wait):
+        if not (cycle.answered and background.ends_with_answer and self._may_remind):
             return False
-        if not (awaited := background.awaited()):
+        if not (running := background.running()):
             return False
-        self._may_wait = False
-        await self._note(f"Waiting for the end or the next match of {', '.join(awaited)}.")
-        await self._unless_interrupted(background.news())
-        self._has_waited = True
+        self._may_remind = False
+        text = _WOULD_END.format(", ".join(running))
+        await self._recorder.emit(brief_result(new_id(), _TURN, text, self._clock(), "done"))
         return True
 
     async def _is_open(self) -> bool:
@@ -404,8 +400,7 @@ class Turn:
         line, text = background.take_news()
         if text:
             event = brief_result(new_id(), BACKGROUND_NEWS, line, self._clock(), "done")
-            event["payload"]["content"] = f"{text}\n\n{_WAITED}" if self._has_waited else text
-            self._has_waited = False
+            event["payload"]["content"] = text
             event["payload"]["background"] = {**lost, **background.known()}
             await self._recorder.emit(event)
 
@@ -437,9 +432,12 @@ class Turn:
         """Return whether repeated failures end the turn after this cycle."""
         if not cycle.failed:
             self._failures.clear()
+            self._slips = 0
             return False
         self._failures.append(_kind_of_failure(cycle))
-        return self._repeated() >= FAILED_BATCHES or len(self._failures) >= MOST_FAILURES
+        self._slips += bool(cycle.fault or cycle.slip)
+        many = len(self._failures) >= MOST_FAILURES or self._slips >= MOST_SLIPS
+        return many or self._repeated() >= FAILED_BATCHES
 
     def _repeated(self) -> int:
         """The number of the last cycles that failed in the way of the very last one."""
@@ -447,7 +445,8 @@ class Turn:
 
     async def _warn_of_giving_up(self, cycle: Cycle) -> None:
         """Report to the model that one more cycle like this one ends the turn, if it does."""
-        any_way = len(self._failures) == MOST_FAILURES - 1
+        is_slip = bool(cycle.fault or cycle.slip)
+        any_way = len(self._failures) == MOST_FAILURES - 1 or (is_slip and self._slips == MOST_SLIPS - 1)
         if any_way or self._repeated() == FAILED_BATCHES - 1:
             repeated = _NO_CALL if cycle.without_call else f"{_ALL_FAIL} in this way"
             warning = _ONE_MORE.format(_ALL_FAIL if any_way else repeated)

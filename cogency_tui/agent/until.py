@@ -12,7 +12,10 @@ import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
+from os.path import normpath
+from pathlib import Path
 from shlex import quote
+from tempfile import gettempdir
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from cogency_tui.agent.budget import Ceiling, is_priced
@@ -23,8 +26,6 @@ from cogency_tui.safe_text import one_line, reveal, without_escapes
 from cogency_tui.store.edits import Edits
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from cogency_tui.agent.conversation import Conversation
     from cogency_tui.providers.base import Provider
     from cogency_tui.store.store import Store
@@ -43,6 +44,9 @@ _PROBE_SECONDS = 10
 
 _SOURCE = re.compile(r"^\S*sh: (?:-c: )?(?:line )?(?:\d+: )?")
 """What the shell puts before its message."""
+
+_IN_LIST = re.compile(r"\s*(?:!|\{|coproc)\s")
+"""A reserved word before a simple command."""
 
 _SHELL = '"$(command -v bash || command -v sh)"'
 
@@ -189,13 +193,13 @@ class Until:
             self._first_edit = self._last_edit = await Edits(store.database).last()
 
     async def require_runnable(
-        self, run: "Callable[[str, Path, int], Awaitable[Outcome]]", directory: "Path"
+        self, run: "Callable[[str, Path, int], Awaitable[Outcome]]", directory: Path
     ) -> None:
-        """Require, before the first turn, that the shell can run the command. A path may name what that turn
-        is to write.
+        """Require, before the first turn, that the shell can run the command. A path in the project, or in
+        the temporary directory, may name what that turn is to write.
 
         Raises:
-            UsageError: it cannot: a syntax error, or no such program.
+            UsageError: it cannot: a syntax error, or no such program where it is one simple command.
         """
         if self._is_checked or self.due != "turn":
             return
@@ -460,7 +464,7 @@ def _is_unrunnable(ran: RanCommand) -> bool:
 
 
 async def _find_problem(
-    run: "Callable[[str, Path, int], Awaitable[Outcome]]", directory: "Path", command: str
+    run: "Callable[[str, Path, int], Awaitable[Outcome]]", directory: Path, command: str
 ) -> str:
     """Why the shell cannot run a command, as far as that is known without running it; empty if nothing is."""
     from cogency_tui.tools.shell.scanner import scan
@@ -469,19 +473,24 @@ async def _find_problem(
     if parsed.failed and parsed.outcome in ("exit 1", "exit 2"):
         lines = [line for line in str(parsed.content).split("\n")[1:] if line.strip()]
         return _SOURCE.sub("", one_line(lines[0]))[:_LAST_LINE].rstrip(".") if lines else "syntax error"
-    if "(" in command:
-        # It may define functions.
+    found = scan(command)
+    if "(" in command or len(found) != 1 or _IN_LIST.match(command) or found[0].then not in ("", "\n"):
+        # What is more than one simple command may succeed without a program.
         return ""
-    for simple in scan(command):
-        first = simple.words[0] if simple.words else None
-        if first is not None and first.known and first.text not in ("cd", ""):
-            if "/" in first.text:
-                return ""
-            found = await run(f"command -v -- {quote(first.text)}", directory, _PROBE_SECONDS)
-            return f"{first.text}: command not found" if found.failed else ""
-        if first is not None and not first.known:
+    simple = found[0]
+    if not simple.program or any(word.text.startswith("PATH=") for word in simple.assignments):
+        return ""
+    first = simple.words[0]
+    if first.pattern:
+        return ""
+    if "/" in first.text:
+        path = normpath(directory / first.text)
+        if any(Path(path).is_relative_to(each) for each in (directory, gettempdir())):
             return ""
-    return ""
+        probed = await run(f"test -e {quote(path)}", directory, _PROBE_SECONDS)
+        return f"{first.text}: No such file or directory" if probed.failed else ""
+    probed = await run(f"command -v -- {quote(first.text)}", directory, _PROBE_SECONDS)
+    return f"{first.text}: command not found" if probed.failed else ""
 
 
 def _count(number: int, noun: str) -> str:

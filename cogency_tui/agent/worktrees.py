@@ -51,19 +51,27 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Occupant:
-    """A conversation in a worktree, by its title: it `works`, or is open in the process `pid`; None for this
-    one."""
+    """A conversation in a worktree, by its title: it `works`, its background `command` runs, or it is open in
+    the process `pid`; None for this one."""
 
     title: str
     works: bool
     pid: int | None = None
+    command: str = ""
 
     @property
     def described(self) -> str:
         """What it does there, for the user."""
         name = f"“{one_line(self.title) or 'New conversation'}”"
-        does = "is working in it" if self.works else "is open in it"
-        return f"{name} {does}" if self.pid is None else f"{name} {does}, in process {self.pid}"
+        does = f"{name} is working in it" if self.works else f"{name} is open in it"
+        if self.command:
+            does = f"`{one_line(self.command)}` of {name} runs in it"
+        return does if self.pid is None else f"{does}, in process {self.pid}"
+
+    @property
+    def keeps(self) -> bool:
+        """True if the worktree cannot be removed meanwhile: it cannot be stopped from this process."""
+        return self.pid is not None and (self.works or bool(self.command))
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +126,11 @@ class Worktrees:
         if not directory.is_dir():
             return []
         return sorted(path.name for path in directory.iterdir() if (path / ".git").is_file())
+
+    @property
+    def problem(self) -> str:
+        """Why there can be no worktree of the project; empty if there can. Blocks."""
+        return self._main.problem
 
     def find(self, name: str) -> Path | None:
         """The worktree of this name. Blocks."""
@@ -258,19 +271,34 @@ class Worktrees:
             known = await store.conversation(mark.conversation)
             if known is not None and known.project == str(root):
                 found.append(Occupant(known.title, WORK in mark.uses, mark.pid))
+        for mark in await self._agent.recall.commands_elsewhere():
+            known = await store.conversation(mark.conversation)
+            if known is not None and known.project == str(root):
+                found.append(Occupant(known.title, works=False, pid=mark.pid, command=mark.command))
         return found
+
+    async def require_removable(self, root: Path) -> None:
+        """Require that no other process works in a worktree: that cannot be stopped from here.
+
+        Raises:
+            StoreError: the store cannot be read.
+            UsageError: another does.
+        """
+        if keeping := [each for each in await self.occupants(root) if each.keeps]:
+            raise UsageError(f"Nothing was removed: {keeping[0].described}.", "End it there first.")
 
     async def losses(self, root: Path) -> Losses:
         """What would be lost or stopped if a worktree were removed.
 
         Raises:
             StoreError: the store cannot be read.
+            UsageError: another process works in it.
             WorkspaceError: git has no answer.
         """
+        await self.require_removable(root)
         inside = self._agent.working_in(root)
         background = inside.background if inside is not None else None
-        listed = background.listed() if background is not None else []
-        commands = tuple(each.command for each in listed if each.ended is None)
+        commands = tuple(background.commands()) if background is not None else ()
         return Losses(await self.unmerged(root), commands, tuple(await self.occupants(root)))
 
     async def stop(self, root: Path) -> None:
@@ -279,11 +307,14 @@ class Worktrees:
             await inside.stop_all()
 
     async def remove(self, root: Path) -> None:
-        """Remove a worktree, whatever it has, and its branch; what runs in it is stopped.
+        """Remove a worktree, whatever it has, and its branch; what runs in it here is stopped.
 
         Raises:
+            StoreError: the store cannot be read.
+            UsageError: another process works in it.
             WorkspaceError: git cannot.
         """
+        await self.require_removable(root)
         await self._agent.close_worktree(root)
         await completed(in_thread(self._main.remove, root, _branch(root)))
 

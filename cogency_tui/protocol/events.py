@@ -183,6 +183,13 @@ class HookChange(TypedDict):
     removed: int
 
 
+class LinesChanged(TypedDict):
+    """The numbers of lines that a call added to its file and removed from it."""
+
+    added: int
+    removed: int
+
+
 class HookRun(TypedDict):
     """A run of the hook `name` on an event (`on`), for `duration` seconds.
 
@@ -301,7 +308,8 @@ class ResultPayload(TypedDict):
     `note` is what else the engine has for the model, `hooks` are the hooks that ran for the call. `plan` is
     the model's whole plan from this call on, `answers` are the user's to its questions. `changed_by` are the
     changes of others that were in the files of the call, unknown to the model. `diagnostics` are the
-    problems that this edit, or an earlier one whose check took longer, has added and fixed. `background` are
+    problems that this edit, or an earlier one whose check took longer, has added and fixed. `lines` are those
+    that a call changed in its file, where its content is not their diff. `background` are
     the ids of background commands, each with True if it runs as far as the model knows from this result.
     """
 
@@ -329,6 +337,7 @@ class ResultPayload(TypedDict):
     hooks: NotRequired[list[HookRun]]
     changed_by: NotRequired[list[ChangedBy]]
     diagnostics: NotRequired[DiagnosticsChange]
+    lines: NotRequired[LinesChanged]
     plan: NotRequired[list[PlannedStep]]
     answers: NotRequired[list[AnsweredQuestion]]
     background: NotRequired[dict[str, bool]]

@@ -1,4 +1,5 @@
-"""Locks of open conversations: a locked file each, which the system unlocks however its process ends.
+"""Locks of open conversations, and of their background commands: a locked file each, which the system unlocks
+however its process ends.
 
 Invariant: a mark exists exactly as long as its process holds the lock; the mark of a killed process is
 ignored, and removed by the next reader.
@@ -22,12 +23,19 @@ DIRECTORY = "open"
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A conversation that the process `pid` has open, since `since` (Unix seconds), in these `uses`."""
+    """A conversation that the process `pid` has open, since `since` (Unix seconds), in these `uses`; or a
+    background `command` of one, which need not be open."""
 
     conversation: str
     pid: int
     since: float
     uses: Sequence[str] = ()
+    command: str = ""
+
+
+def command_key(conversation: str, command: str) -> str:
+    """What a background command of a conversation is entered as."""
+    return f"{conversation}\n{command}"
 
 
 _SIZE = 512
@@ -110,12 +118,17 @@ class Presence:
 
     def elsewhere(self) -> list[Mark]:
         """Return the conversations that other processes have open now."""
-        return [mark for mark in self._marks() if mark.conversation not in self._held]
+        return [mark for key, mark in self._marks() if key not in self._held and not mark.command]
+
+    def commands_elsewhere(self) -> list[Mark]:
+        """Return the background commands that other processes run now."""
+        return [mark for key, mark in self._marks() if key not in self._held and mark.command]
 
     def _path(self, conversation: str) -> Path:
         return self._directory / sha256(conversation.encode("utf-8", "surrogatepass")).hexdigest()[:40]
 
-    def _marks(self) -> Iterator[Mark]:
+    def _marks(self) -> Iterator[tuple[str, Mark]]:
+        """The marks, each with what it was entered as."""
         try:
             paths = [Path(entry.path) for entry in os.scandir(self._directory)]
         except OSError:
@@ -130,8 +143,9 @@ class Presence:
                     path.unlink(missing_ok=True)
                     continue
                 known: Any = json.loads(os.pread(handle, 1 << 16, 0))
-                uses = known.get("uses", ())
-                yield Mark(str(known["conversation"]), int(known["pid"]), float(known["since"]), tuple(uses))
+                key, uses = str(known["conversation"]), tuple(known.get("uses", ()))
+                conversation, _, command = key.partition("\n")
+                yield key, Mark(conversation, int(known["pid"]), float(known["since"]), uses, command)
             except (OSError, ValueError, KeyError, TypeError, AttributeError):
                 continue
             finally:

@@ -23,6 +23,7 @@ from cogency_tui.protocol.events import (
     ChangedBy,
     DiagnosticsChange,
     Image,
+    LinesChanged,
     PlannedStep,
     Step,
 )
@@ -266,8 +267,8 @@ class Outcome:
     whose changes were reverted, where the call failed for no other reason. `brief` is the line for the user
     of a failure whose `outcome` is worded for the model. `images` are for the model to see. `note` is what
     others than the tool have for the model about the call. `plan` is the model's whole plan from now on,
-    `answers` are the user's to its questions; `changed_by`, `background` and `diagnostics` are as in
-    `ResultPayload`.
+    `answers` are the user's to its questions; `changed_by`, `background`, `diagnostics` and `lines` are
+    as in `ResultPayload`.
     """
 
     outcome: str
@@ -285,6 +286,7 @@ class Outcome:
     answers: Sequence[AnsweredQuestion] = ()
     background: Mapping[str, bool] | None = None
     diagnostics: DiagnosticsChange | None = None
+    lines: LinesChanged | None = None
 
     @property
     def produced(self) -> Any:

@@ -33,13 +33,14 @@ _LONGEST_TITLE = 60
 @dataclass(frozen=True, slots=True)
 class Report:
     """What others have changed in a file: a sentence for the model, one for the user, and the lines, if they
-    are few."""
+    are few. `whole`: with these lines the model knows the content."""
 
     location: Location
     changes: Sequence[ChangedBy]
     sentence: str
     brief: str
     lines: str
+    whole: bool
 
     @property
     def text(self) -> str:
@@ -65,7 +66,9 @@ async def report_of(
     sentence = f"{location.relative} {_described(found, time.time())}, after you {_knew(seen)} it."
     brief = f"{location.relative} {_described(found)}, after the agent {_knew(seen)} it."
     lines = await in_thread(_lines, found.before, content, location.relative, context)
-    return Report(location, found.changes, sentence, brief, lines)
+    # What its own commands have changed the model has not read.
+    whole = bool(lines) and not found.after_own
+    return Report(location, found.changes, sentence, brief, lines, whole)
 
 
 def _knew(seen: Seen | None) -> str:

@@ -123,9 +123,9 @@ async def refuse_unknown(context: ToolContext, one: Change) -> None:
         return
     report = await report_of(context, location, before)
     if report is not None:
-        context.seen.report(location.path, fingerprint(before), context.cycle, whole=bool(report.lines))
+        context.seen.report(location.path, fingerprint(before), context.cycle, whole=report.whole)
         again = "Read it again first."
-        if report.lines:
+        if report.whole:
             again = f"These lines changed:\n{report.lines}Repeat the call with them in content, or use edit."
         raise ToolError(report.sentence, again, brief=report.brief)
     if context.seen.get(location.path, context.cycle) is not None:
@@ -179,7 +179,7 @@ async def _reports(
             report = await report_of(context, location, content, seen)
             if report is not None:
                 digest = fingerprint(content or b"")
-                context.seen.report(location.path, digest, context.cycle, whole=bool(report.lines))
+                context.seen.report(location.path, digest, context.cycle, whole=report.whole)
                 yield report
 
 
@@ -228,7 +228,7 @@ async def make(
     for one in changes:
         path, after = one.location.path, fingerprint(one.after)
         if report := reported.get(path):
-            context.seen.report(path, after, context.cycle, whole=bool(report.lines))
+            context.seen.report(path, after, context.cycle, whole=report.whole)
         else:
             before = None if one.before is None else fingerprint(one.before)
             context.seen.wrote(path, before, after, context.cycle)

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import msgspec
 
 from cogency_tui.errors import StoreError, ToolError, WorkspaceError
-from cogency_tui.protocol.events import describe_image
+from cogency_tui.protocol.events import LinesChanged, describe_image
 from cogency_tui.redaction import Redactor, secrets_of
 from cogency_tui.tools import file_writes
 from cogency_tui.tools.base import (
@@ -155,7 +155,11 @@ class Write:
         verb = "created" if change.before is None else "replaced"
         count = f"{lines:,} line{'' if lines == 1 else 's'}"
         done = f"{verb} {change.location.relative}: {count}, {len(change.after):,} bytes"
-        return Outcome(f"{verb}, {count}", "\n".join([done, *notes]))
+        # The diff that replaces what is no text has no lines of it.
+        is_counted = change.before is None or change.texts is not None
+        counts = await in_thread(lambda: change.counts) if is_counted else None
+        changed: LinesChanged | None = counts and {"added": counts.added, "removed": counts.removed}
+        return Outcome(f"{verb}, {count}", "\n".join([done, *notes]), lines=changed)
 
 
 class ListArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

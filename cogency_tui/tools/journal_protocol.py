@@ -116,11 +116,13 @@ class Recorded(Protocol):
 @dataclass(frozen=True, slots=True)
 class ByOthers:
     """What others than a conversation have changed in a file since it knew the content: who, the earliest
-    first. `verb` is what became of the file, `before` the content that was known, if it is stored."""
+    first. `verb` is what became of the file, `before` the content before their changes, if it is stored: that
+    which was known, or, if `after_own`, what the conversation's own commands made of it."""
 
     changes: Sequence[ChangedBy] = ()
     verb: str = "changed"
     before: bytes | None = None
+    after_own: bool = False
 
 
 class Journal(Protocol):

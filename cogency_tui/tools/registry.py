@@ -68,6 +68,10 @@ _ELSEWHERE = {
     ),
     **dict.fromkeys(("task_list", "task_get"), ("plan", "The task list is what you last wrote with plan.")),
     "sleep": ("shell", "Sleep is shell here, with sleep."),
+    "view_image": ("read", "view_image is read here."),
+    "write_stdin": ("shell", "Commands take no input after their start: pass it in the command."),
+    "task_output": ("processes", "TaskOutput is processes here, with action read or wait."),
+    "lsp": ("symbol", "LSP is symbol here."),
     "monitor": (
         "processes",
         "Monitor is shell with background=true here, then processes with action watch and a pattern.",

@@ -225,6 +225,18 @@ async def test_the_last_of_many_different_failures_is_announced(make_agent: Make
     ] * 5 + [True]
 
 
+async def test_commands_that_each_find_something_else_end_no_turn(make_agent: MakeAgent) -> None:
+    found = ("alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta")
+    calls = [
+        json.dumps([{"name": "shell", "args": {"command": f"echo {word} is wrong; exit 1"}}])
+        for word in found
+    ]
+    agent = make_agent(*(f"<execute>{call}</execute>" for call in calls), "Eight are wrong.", mode="replay")
+    events = await turn(agent)
+    assert len(results(events)) == len(found)
+    assert events[-1]["type"] == "end"
+
+
 async def test_what_comes_after_a_mentioned_action_runs(make_agent: MakeAgent, project: Path) -> None:
     agent = make_agent(
         f"Note that <action> blocks run in order.\n{GOOD['action']}",

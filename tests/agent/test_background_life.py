@@ -1,13 +1,11 @@
 """How long commands in the background go on."""
 
-import asyncio
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from cogency_tui.agent.agent import Agent
 from cogency_tui.config.schema import AgentSettings
 from tests.agent.conftest import MakeAgent
 from tests.agent.delegation import Bench, block
@@ -30,7 +28,7 @@ async def test_they_outlive_another_mode_and_end_with_the_agent(make_agent: Make
 
 
 async def test_a_model_that_nobody_answers_learns_that_they_end(make_agent: MakeAgent) -> None:
-    agent = make_agent(START, "Started.", mode="replay")
+    agent = make_agent(START, "Started.", "It was started.", mode="replay")
     agent.is_last_turn = True
     async with agent:
         events = await turn(agent)
@@ -39,7 +37,7 @@ async def test_a_model_that_nobody_answers_learns_that_they_end(make_agent: Make
     assert events[0]["type"] == "user"
     last = events[0].get("environment", "").split("\n")[-1]
     assert last == "Background commands: they end with your answer; wait for those that you need."
-    (result,) = results(events)
+    result, _ = results(events)
     assert (
         result["payload"]
         .get("content", "")
@@ -60,7 +58,7 @@ async def test_those_of_a_sub_agent_end_with_its_answer_and_its_caller_learns_of
     call = block(("agent", {"name": "tester", "task": "serve"}))
     tester = AgentSettings(description="tests", permissions="auto")
     agent = Bench(project, tmp_path / "data").agent(
-        call, START, "It serves.", "Done.", agents={"tester": tester}
+        call, START, "It runs.", "It serves.", "Done.", agents={"tester": tester}
     )
     async with agent:
         events = await turn(agent)
@@ -84,68 +82,38 @@ def watched(command: str, pattern: str = "passed") -> str:
     return calls(start, ("processes", {"id": "p1", "action": "watch", "pattern": pattern}))
 
 
-LATER = "while [ ! -e go ]; do sleep 0.01; done; echo 3 passed; sleep 1000"
-
-
-async def let_go(agent: Agent, project: Path) -> list[Any]:
-    """The events of a turn in which the command writes once the turn waits for it."""
-    events: list[Any] = []
-    async for event in agent("go"):
-        events.append(event)
-        if "Waiting for the end" in str(event):
-            (project / "go").touch()
-    return events
-
-
-async def test_the_last_answer_waits_for_what_the_model_watches_and_the_model_answers_again(
-    make_agent: MakeAgent, project: Path
-) -> None:
-    start = watched(LATER)
-    agent = make_agent(start, "The tests run; I'll report when they finish.", "All pass.", mode="replay")
+@pytest.mark.parametrize("start", [START, watched("sleep 1000")])
+async def test_the_model_is_told_once_what_its_answer_would_end(make_agent: MakeAgent, start: str) -> None:
+    agent = make_agent(start, "The server is up.", "The server was up.", mode="replay")
     agent.is_last_turn = True
     async with agent:
-        events = await let_go(agent, project)
+        events = await turn(agent)
+    told = results(events)[-1]["payload"]["outcome"]
+    assert told.startswith("Your answer ends the turn, and with it what still runs: p1 (`")
+    assert "processes with action wait" in told
     said = [event["content"] for event in events if event["type"] == "respond"]
-    assert said[-1] == "All pass."
-    assert "Waiting for the end or the next match of p1 (`while" in str(events)
-    (news,) = [event for event in results(events) if event["tool"] == "background"]
-    content = news["payload"]["content"] or ""
-    assert "wrote what matches passed:" in content
-    assert content.endswith("What still runs ends with your next answer without a call.")
+    assert said == ["The server is up.", "The server was up."]
     assert len(provider_of(agent).sent) == 3
     assert events[-1]["type"] == "end"
 
 
-async def test_the_end_of_a_watched_command_is_waited_for_as_well(
-    make_agent: MakeAgent, project: Path
-) -> None:
-    start = watched("while [ ! -e go ]; do sleep 0.01; done; echo 1 failed; exit 3")
-    agent = make_agent(start, "They run.", "One fails.", mode="replay")
+async def test_a_call_after_that_has_it_told_again(make_agent: MakeAgent) -> None:
+    listed = block(("processes", {}))
+    agent = make_agent(START, "It is up.", listed, "It is up.", "It was up.", mode="replay")
     agent.is_last_turn = True
     async with agent:
-        events = await let_go(agent, project)
-    assert "has ended: exit 3 after" in str(results(events)[-1])
-    assert len(provider_of(agent).sent) == 3
+        events = await turn(agent)
+    told = [each for each in results(events) if "Your answer ends the turn" in each["payload"]["outcome"]]
+    assert len(told) == 2
+    assert events[-1]["type"] == "end"
 
 
-async def test_an_interrupt_ends_the_wait_for_a_watched_command(make_agent: MakeAgent) -> None:
-    agent = make_agent(watched("sleep 1000"), "They run.", mode="replay")
-    agent.is_last_turn = True
-    events: list[Any] = []
-    async with agent, asyncio.timeout(30):
-        async for event in agent("go"):
-            events.append(event)
-            if "Waiting for the end" in str(event):
-                agent.interrupt()
-    assert events[-1]["type"] == "interrupt"
-
-
-async def test_where_the_user_can_go_on_no_answer_waits(make_agent: MakeAgent) -> None:
+async def test_where_the_user_can_go_on_nothing_would_end(make_agent: MakeAgent) -> None:
     agent = make_agent(watched("sleep 1000"), "They run.", mode="replay")
     async with agent:
         events = await turn(agent)
     assert len(provider_of(agent).sent) == 2
-    assert "Waiting for" not in str(events)
+    assert "Your answer ends" not in str(events)
 
 
 async def test_a_wait_that_is_only_announced_ends_no_turn(make_agent: MakeAgent) -> None:

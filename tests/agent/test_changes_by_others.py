@@ -197,6 +197,28 @@ async def test_its_own_commands_are_nothing_to_tell(two: Two) -> None:
     assert "note" not in result["payload"]
 
 
+async def test_the_lines_of_its_own_command_are_not_those_of_the_user_after_it(two: Two) -> None:
+    await two.go(READ, shell("sed -i 's/line 7$/by command/' app.py"))
+    two.path.write_text(two.text.replace("line 3\n", "by hand\n"))
+    refused, made = await two.go(write("all new\n"), edit("line 20", "mine"))
+    # What the command has made of the file the model has not read.
+    assert outcome(refused) == (
+        "app.py changed by hand or by another program 1 s ago, after you read it. Read it again first."
+    )
+    assert "by command" not in note(made)
+    await two.go(READ, shell("sed -i 's/line 8$/by command/' app.py"))
+    two.path.write_text(two.text.replace("line 4\n", "by hand\n"))
+    (made,) = await two.go(edit("line 30", "mine"))
+    assert note(made) == (
+        "app.py changed by hand or by another program 1 s ago, after you read it. "
+        "Your change leaves theirs as it is:\n"
+        "@@ -3,3 +3,3 @@\n by hand\n-line 4\n+by hand\n line 5"
+    )
+    (refused,) = await two.go(write("all new\n"))
+    assert refused["payload"]["error"]
+    assert "by command" in two.text
+
+
 async def test_a_file_that_is_gone_is_told_with_who_removed_it(two: Two) -> None:
     await two.go(READ)
     await two.other_goes(shell("mv app.py main.py"))

@@ -15,6 +15,7 @@ from cogency_tui.config.language_servers import LanguageServerSettings
 from cogency_tui.config.schema import Permissions, Settings
 from cogency_tui.protocol.events import ResultEvent
 from cogency_tui.store.store import new_conversation_id
+from cogency_tui.tools.language_servers import client
 from tests.peers.language_servers import fake
 from tests.peers.scripted import Reply, ScriptedProvider
 
@@ -116,6 +117,28 @@ async def test_an_edit_says_what_it_added_and_fixed(tmp_path: Path) -> None:
     assert "note" not in moved["payload"]
     assert fixed["payload"].get("diagnostics") == {"added": [], "fixed": 2}
     assert "This fixed 2 problems." in desk.provider.sent[-1][-1]["content"]
+
+
+async def test_a_server_is_told_which_files_a_command_created_changed_and_deleted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client, "_FRESH", 1e9)
+    told = tmp_path / "told"
+    desk = Desk(
+        tmp_path,
+        edit("three", "four"),
+        calls(("shell", {"cmd": "mv gone.fake new.fake; echo longer >> changed.fake"})),
+        edit("four", "five"),
+        "Done.",
+        tables=fake("watched", str(told)),
+    )
+    for name in ("changed.fake", "gone.fake"):
+        (desk.project / name).write_text("one\n")
+    async with desk.agent:
+        _first, _command, last = await desk.turn()
+    assert "diagnostics" not in last["payload"]
+    others = [line for line in told.read_text().splitlines() if not line.endswith(" a.fake")]
+    assert others == ["1 new.fake", "2 changed.fake", "3 gone.fake"]
 
 
 async def test_a_new_file_and_another_file_of_the_same_edit(tmp_path: Path) -> None:

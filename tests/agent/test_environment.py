@@ -20,6 +20,7 @@ from cogency_tui.protocol.events import Event, UserEvent
 from cogency_tui.protocol.messages import Message
 from cogency_tui.protocol.transcript import user_message
 from cogency_tui.providers.offline.provider import OfflineProvider
+from cogency_tui.temporary_files import make_directory
 from cogency_tui.workspace.paths import Workspace
 from tests.agent.conftest import MakeAgent
 from tests.agent.delegation import Bench
@@ -396,9 +397,41 @@ async def test_in_another_project_the_next_message_says_where_the_model_is_now(
         second = await turn(other, "and here?", conversation_id="c")
         third = await turn(other, "sure?", conversation_id="c")
     assert second[0]["type"] == third[0]["type"] == "user"
-    assert f"Project directory: {elsewhere}\n" in second[0].get("environment", "")
+    there = second[0].get("environment", "")
+    assert block.startswith("[engine] Environment as this conversation begins.")
+    assert there.startswith("[engine] Environment as this conversation goes on.")
+    assert f"Project directory: {elsewhere}\n" in there
+    assert "This conversation goes on in" not in there
     assert "environment" not in third[0]
     assert sent_by(other)[1][1]["content"] == f"{block}\n\ndo it"
+    async with Agent(
+        ScriptedProvider("Back."), project=agent.project, data=tmp_path / "data", mode="replay"
+    ) as back:
+        (fourth, *_) = await turn(back, "and back?", conversation_id="c")
+    assert f"Project directory: {agent.project}\n" in words_of_environment(fourth)
+
+
+def words_of_environment(event: Event) -> str:
+    assert event["type"] == "user"
+    return event.get("environment", "")
+
+
+async def test_a_conversation_that_leaves_the_copy_of_a_rerun_says_that_its_changes_are_not_here(
+    project: Path, tmp_path: Path
+) -> None:
+    copies = (make_directory("rerun", tmp_path) / "p", make_directory("rerun", tmp_path) / "p")
+    for copy in copies:
+        copy.mkdir()
+    first = describe(Workspace(copies[0]), "auto", can_ask=False)
+    assert "scratch copy" not in describe(Workspace(copies[1]), "auto", can_ask=False, last=first)
+    assert describe(Workspace(project), "auto", can_ask=False, last=first).split("\n")[1] == (
+        f"[engine] This conversation goes on in {project}. What was changed in the scratch copy {copies[0]} is"
+        " not in these files."
+    )
+    deep = tmp_path.joinpath(*(f"{'directory' * 20}/" * 8).split("/"))
+    deep.mkdir(parents=True)
+    (deep / ("y" * 200)).touch()
+    assert len(describe(Workspace(deep), "auto", can_ask=False, is_last_turn=True, last=first)) <= LONGEST
 
 
 async def test_a_conversation_that_begins_with_a_command_has_it_there(make_agent: MakeAgent) -> None:

@@ -62,6 +62,16 @@ async def test_a_turn_reads_edits_and_answers(make_agent: MakeAgent, project: Pa
     assert [path.name for path in project.iterdir()] == ["greet.py"]
 
 
+async def test_a_file_that_is_replaced_has_its_counts_in_the_result(
+    make_agent: MakeAgent, project: Path
+) -> None:
+    (project / "new.py").write_text("a\nb\nc\n")
+    replaced = block(("write", {"file": "new.py", "content": "d\n", "overwrite": True}))
+    agent = make_agent(block(("read", {"file": "new.py"})), replaced, "Done.", permissions="auto")
+    _read, written = results(await turn(agent))
+    assert written["payload"].get("lines") == {"added": 1, "removed": 3}
+
+
 async def test_chunks_carry_the_same_as_units(make_agent: MakeAgent) -> None:
     replies = (
         f"<think>a b</think>Let me see.{block(('read', {'file': 'greet.py'}), ('list', {}))}",

@@ -297,8 +297,8 @@ async def test_a_command_that_cannot_be_run_needs_no_turn(
     ("command", "problem"),
     [
         ("no-such-program -q", "no-such-program: command not found"),
-        ("cd . && no-such-program", "no-such-program: command not found"),
-        ("! X=1 no-such-program", "no-such-program: command not found"),
+        ("X=1 no-such-program >log # all", "no-such-program: command not found"),
+        ("/no/such/program -q", "/no/such/program: No such file or directory"),
         ("if true", "syntax error: unexpected end of file"),
         ("echo 'open", "unexpected EOF while looking for matching `''"),
     ],
@@ -316,7 +316,22 @@ async def test_with_a_message_a_command_that_cannot_be_run_needs_no_turn_either(
 
 @pytest.mark.parametrize(
     "command",
-    ["while ! true; do :; done", "f() { false; }; f", "$SHELL -c false", "A=1 false", "cd . ; false"],
+    [
+        *("while ! true; do :; done", "f() { false; }; f", "$SHELL -c false", "A=1 false", "cd . ; false"),
+        *("no-such-program || false", "if no-such-program; then :; else false; fi"),
+        *(
+            "no-such-program | false",
+            "! { ! no-such-program; }",
+            "true; /no/such/program",
+            "./no-such-program",
+        ),
+        *(
+            "cd . && no-such-program",
+            "PATH=. no-such-program",
+            "/tmp/no-such-program",
+            "{ no-such-program; }",
+        ),
+    ],
 )
 async def test_a_command_that_can_be_run_begins_with_the_message(make_agent: MakeAgent, command: str) -> None:
     agent = make_agent("One.")

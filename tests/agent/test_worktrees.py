@@ -1,6 +1,8 @@
 """Conversations in git worktrees: made, worked in, merged and removed, with the rules of their project."""
 
 import asyncio
+import os
+import re
 import subprocess
 import sys
 from collections.abc import AsyncGenerator
@@ -123,11 +125,15 @@ async def test_a_conflict_or_an_uncommitted_file_leaves_the_project_as_it_is(
 _OTHER = """
 import sys
 from pathlib import Path
-from cogency_tui.store.open_locks import Presence
+from cogency_tui.store.open_locks import Presence, command_key
 presence = Presence(Path(sys.argv[1]))
 print(presence.enter("c", 5.0), presence.enter("c", 5.0, "work"), flush=True)
 sys.stdin.readline()
+presence.enter(command_key("c", "npm start"), 5.0)
 presence.leave("c", "work")
+print("serving", flush=True)
+sys.stdin.readline()
+presence.leave(command_key("c", "npm start"))
 print("idle", flush=True)
 sys.stdin.readline()
 """
@@ -144,9 +150,20 @@ async def test_conversations_of_another_process_in_a_worktree_are_named(agent: A
         assert other.stdout is not None
         assert other.stdout.readline() == "True True\n"
         working = f"“work in c” is working in it, in process {other.pid}"
-        assert [each.described for each in (await worktrees.losses(root)).occupants] == [working]
+        assert [each.described for each in await worktrees.occupants(root)] == [working]
+        with pytest.raises(UsageError, match=f"Nothing was removed: {working}"):
+            await worktrees.losses(root)
         with pytest.raises(UsageError, match=f"Nothing was merged: {working}"):
             await worktrees.merge(root, "x")
+        other.stdin.write("\n")
+        other.stdin.flush()
+        assert other.stdout.readline() == "serving\n"
+        runs = f"Nothing was removed: `npm start` of “work in c” runs in it, in process {other.pid}."
+        with pytest.raises(UsageError, match=runs):
+            await worktrees.losses(root)
+        with pytest.raises(UsageError, match=runs):
+            await worktrees.remove(root)
+        assert root.is_dir()
         other.stdin.write("\n")
         other.stdin.flush()
         assert other.stdout.readline() == "idle\n"
@@ -155,6 +172,31 @@ async def test_conversations_of_another_process_in_a_worktree_are_named(agent: A
         other.kill()
     assert (await worktrees.losses(root)).occupants == ()
     assert (await worktrees.merge(root, "x")).files == 1
+
+
+async def test_a_background_command_of_another_program_keeps_its_worktree(agent: Agent, shop: Path) -> None:
+    root = (await Worktrees(agent).make("parser")).root
+    serve = block(("shell", {"command": "until [ -e go ]; do sleep 0.05; done", "background": True}))
+    async with Agent(
+        ScriptedProvider(), project=shop, data=agent.data, settings=Settings(), environ={}
+    ) as other:
+        inside = other.beside_in(root)
+        await work(inside, "c", serve)
+        runs = (
+            "Nothing was removed: `until [ -e go ]; do sleep 0.05; done` of “work in c” runs in it, "
+            f"in process {os.getpid()}."
+        )
+        with pytest.raises(UsageError, match=re.escape(runs)):
+            await Worktrees(agent).remove(root)
+        assert list((await Worktrees(other).losses(root)).commands) == [
+            "until [ -e go ]; do sleep 0.05; done"
+        ]
+        assert inside.background is not None
+        (root / "go").touch()
+        await inside.background.over("p1")
+        assert [each.described for each in await Worktrees(agent).occupants(root)] == []
+        await Worktrees(agent).remove(root)
+    assert not root.exists()
 
 
 async def test_a_worktree_in_which_a_conversation_works_here_is_not_merged(agent: Agent) -> None:

@@ -1,7 +1,8 @@
 """A language server for tests, run as a program: it finds the word `bad`, and misbehaves as its argument says.
 
 Its rules: each line with `bad` is an error, each with `odd` a warning; a name is defined by `def NAME`. It counts
-UTF-16 units, as most servers do, and names no version unless it is started with `versions`.
+UTF-16 units, as most servers do, and names no version unless it is started with `versions`. With `watched` it
+writes the changes of files that it is told of to the file of the next argument.
 """
 
 import json
@@ -207,6 +208,10 @@ def main() -> None:
                 edit = {"range": uses(word)[0]["range"], "newText": "x"}
                 result = {"changes": {"file:///etc/hostname": [edit]}}
             send(out, {"id": message["id"], "result": result})
+        elif method == "workspace/didChangeWatchedFiles" and fault == "watched":
+            with Path(sys.argv[2]).open("a") as file:
+                for change in params["changes"]:
+                    file.write(f"{change['type']} {change['uri'].rsplit('/', 1)[1]}\n")
         elif method == "shutdown":
             send(out, {"id": message["id"], "result": None})
         elif method == "exit":

@@ -169,10 +169,11 @@ async def test_write_refuses_a_file_that_is_there(bench: Bench) -> None:
 
 
 async def test_write_replaces_when_told_to(bench: Bench) -> None:
-    bench.put("a", "old\n")
+    bench.put("a", "old\nand\nmore\n")
     await bench.run("read", file="a")
     outcome = await bench.run("write", file="a", content="new\n", overwrite=True)
     assert outcome.outcome == "replaced, 1 line"
+    assert outcome.lines == {"added": 1, "removed": 3}
     assert (bench.root / "a").read_text() == "new\n"
 
 

@@ -12,11 +12,13 @@ from cogency_tui.workspace.protected_names import shown
 @dataclass(frozen=True, slots=True)
 class Since:
     """What has happened to a file: the `edits` of others, oldest first; `unrecorded`: a change that no edit
-    explains. `known` is the version from which this starts, where its content is stored."""
+    explains. `known` is the version from which this starts, where its content is stored: that which the
+    conversation knew, or, if `after_own`, what its own later edits made of that before the others'."""
 
     edits: tuple[Edit, ...]
     unrecorded: bool
     known: Version | None = None
+    after_own: bool = False
 
 
 def changed_since(path: str, edits: Sequence[Edit], caller: str, known: str, at: float, now: str) -> Since:
@@ -26,7 +28,7 @@ def changed_since(path: str, edits: Sequence[Edit], caller: str, known: str, at:
     """
     sides = [_at(path, edit) for edit in edits]
     found: list[Edit] = []
-    unrecorded = False
+    unrecorded = after_own = False
     state = Version("file", known) if known else ABSENT
     start = _start(edits, sides, known, at)
     for edit, (before, after) in zip(edits[start:], sides[start:], strict=True):
@@ -34,8 +36,10 @@ def changed_since(path: str, edits: Sequence[Edit], caller: str, known: str, at:
         state = after
         if not is_of_call(edit, caller):
             found.append(edit)
+        elif not (found or unrecorded):
+            known, after_own = after.digest, True
     unrecorded = unrecorded or _differs(state, Version("file", now) if now else ABSENT)
-    return Since(tuple(found), unrecorded, _version(sides, known))
+    return Since(tuple(found), unrecorded, _version(sides, known), after_own)
 
 
 def last_own(edits: Iterable[Edit], caller: str) -> Edit | None:

@@ -332,7 +332,7 @@ class CallJournal:
         before = None
         if since.known is not None:
             before = await in_thread((await journal.blobs()).read, since.known.digest, since.known.size)
-        return ByOthers(changes, verb_for(name, since.edits, digest), before)
+        return ByOthers(changes, verb_for(name, since.edits, digest), before, since.after_own)
 
     async def _named(self, since: Since, name: str, path: Path) -> list[ChangedBy]:
         """Name the authors of these changes, each once with the last of theirs."""

@@ -9,7 +9,7 @@ and a caller that cancels one stops it. Every list is paged by key: the caller p
 import asyncio
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from time import time
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 from cogency_tui.agent.edits.file_history import histories
 from cogency_tui.agent.recall.results import Hit, Indexed, Preview, ResultPage, hit_of, listed
 from cogency_tui.child_processes import Job
-from cogency_tui.errors import OpenElsewhereError
+from cogency_tui.errors import CogencyError, OpenElsewhereError
 from cogency_tui.protocol.events import ENGINE_RESULTS, Event
 from cogency_tui.protocol.transcript import shown_text
 from cogency_tui.store import events, usage
@@ -27,7 +27,7 @@ from cogency_tui.store.edit_records import Kind
 from cogency_tui.store.edits import Edits
 from cogency_tui.store.events import missing
 from cogency_tui.store.forks import Forks, ForkTree
-from cogency_tui.store.open_locks import Mark, Presence
+from cogency_tui.store.open_locks import Mark, Presence, command_key
 from cogency_tui.store.project_scope import scope_of
 from cogency_tui.store.search.index_file import BLOBS
 from cogency_tui.store.search.query import parse
@@ -36,6 +36,7 @@ from cogency_tui.store.search.searcher import Cursor, Order, Scope, Searcher
 from cogency_tui.store.store import Store, StoredConversation
 from cogency_tui.store.trash import Trash
 from cogency_tui.store.usage import Statistics, statistics
+from cogency_tui.tools.worker_threads import completed
 
 if TYPE_CHECKING:
     from cogency_tui.agent.usage_report import Dimension, Span, UsageReport
@@ -306,6 +307,26 @@ class Recall:
     async def open_elsewhere(self) -> list[Mark]:
         """The conversations that other processes currently have open."""
         return await asyncio.to_thread((await self._marks()).elsewhere)
+
+    async def commands_elsewhere(self) -> list[Mark]:
+        """The background commands that other processes currently run."""
+        return await asyncio.to_thread((await self._marks()).commands_elsewhere)
+
+    @asynccontextmanager
+    async def running(self, id: str, name: str, command: str) -> AsyncGenerator[None]:
+        """Mark a background command of a conversation, by its `name`, as running as long as the block runs;
+        without a store there is no mark."""
+        marks = None
+        with suppress(CogencyError):
+            marks = await self._marks()
+        key = command_key(id, command)
+        try:
+            if marks is not None:
+                await completed(asyncio.to_thread(marks.enter, key, time(), name))
+            yield
+        finally:
+            if marks is not None:
+                await completed(asyncio.to_thread(marks.leave, key, name))
 
     async def enter(self, id: str, now: float) -> bool:
         """Mark a conversation as open here until `leave` or `close`; False if another process has it open."""

@@ -15,6 +15,7 @@ from cogency_tui.agent.review.decision_target import Selection, selections_of
 from cogency_tui.agent.review.decisions import applied
 from cogency_tui.agent.review.hunk_transitions import Replaced, encoded, undone
 from cogency_tui.agent.review.model import Target
+from cogency_tui.agent.review.note_to_model import replaced_lines
 from cogency_tui.agent.review.snapshot import ReviewSnapshot, ReviewSource
 from cogency_tui.errors import UsageError, WorkspaceError
 from cogency_tui.store.blobs import Blobs
@@ -22,6 +23,7 @@ from cogency_tui.store.edit_records import Edit, FileChange, State
 from cogency_tui.store.reviews import NewAction, Part
 from cogency_tui.tools.worker_threads import in_thread
 from cogency_tui.workspace.protected_names import shown
+from cogency_tui.workspace.three_way_merge import is_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +77,8 @@ async def resolve(
             marks[part] = state
     siblings = [part for selection in selections for part in selection.outlines.parts]
     changes = snapshot.decisions.changes(marks, siblings)
-    return await applied(source, NewAction("resolve", found.path, tuple(marks), changes), settled)
+    left = await in_thread(_left, found, choices)
+    return await applied(source, NewAction("resolve", found.path, tuple(marks), changes, left), settled)
 
 
 async def _plan(source: ReviewSource, snapshot: ReviewSnapshot, target: Target) -> Plan:
@@ -102,6 +105,16 @@ async def _plan(source: ReviewSource, snapshot: ReviewSnapshot, target: Target) 
 def _is_in_conflict(selection: Selection) -> bool:
     """Return whether the whole change was to be reverted, and could not be."""
     return any(selection.snapshot.decisions.marked(Part(edit)) == "conflict" for edit in selection.edits)
+
+
+def _left(obstacle: Obstacle, choices: Sequence[Choice]) -> str:
+    """The places that stay as they are: the agent's lines, and those that are there now."""
+    places = zip(choices, obstacle.merged.conflicts, strict=True) if obstacle.merged else ()
+    return "".join(
+        replaced_lines(place.our_lines[0], place.base, place.ours)
+        for choice, place in places
+        if choice == "ours" and is_text(place.base, place.ours)
+    )
 
 
 def _settled(obstacle: Obstacle, choices: Sequence[Choice], blobs: Blobs) -> FileChange:

@@ -103,6 +103,12 @@ def _entries(
         verb, rest = _verb(edit, snapshot.kinds.get(edit.id)), _standing(edit, edits)
         yield f"- {shown(edit.path)}: {_of(edit, edits)}{verb}{rest}.\n{what}"
     effective = {action.id for action in snapshot.effective}
+    for action in actions:
+        if action.kind == "resolve" and action.id in effective and (left := _left(action, edits)):
+            room -= len(left)
+            what = left if room >= 0 else "    (read the file to see its content)"
+            of = _whose([edits[part.edit] for part in action.parts if part.edit in edits]) or "it"
+            yield f"- {_where(action)}: {of} {_VERBS['resolve']}; theirs stand.\n{what}"
     for action in _comments(snapshot, actions):
         yield _comment(action, edits, blobs)
     by_id = {action.id: action for action in snapshot.actions}
@@ -189,6 +195,21 @@ def _lines(change: FileChange, blobs: Blobs) -> str:
     return _indented(diff.body(old, new, 1)) or "    Only line endings or the encoding changed."
 
 
+def _left(action: Action, edits: dict[int, Edit]) -> str:
+    """What stays as it was where a conflict was resolved, indented; empty if nothing does."""
+    if action.text:
+        return _indented(action.text)
+    made = [edits[id] for id in action.edits if id in edits]
+    if any(_is_change(edit) for edit in made):
+        return ""
+    is_gone = any(edit.after.kind == "absent" for edit in made)
+    return f"    {'The file no longer exists.' if is_gone else 'The file stays as it is now.'}"
+
+
+def _is_change(edit: Edit) -> bool:
+    return bool(edit.old_path) or not edit.before.equals(edit.after)
+
+
 def _plain(version: Version, blobs: Blobs) -> str:
     if version.kind != "file" or not version.kept or version.size > LARGEST:
         raise WorkspaceError("It has no lines to show.")
@@ -209,10 +230,13 @@ def _about(parts: Collection[Part], edits: dict[int, Edit], blobs: Blobs) -> str
     """The hunks that a comment is about, indented."""
     found: list[str] = []
     for hunk in _hunks(parts, edits, blobs):
-        found.append(f"@@ line {hunk.new[0] + 1} @@\n")
-        found += _signed("-", hunk.before)
-        found += _signed("+", hunk.after)
+        found.append(replaced_lines(hunk.new[0], hunk.before, hunk.after))
     return _indented("".join(found))
+
+
+def replaced_lines(first: int, before: bytes, after: bytes) -> str:
+    """Lines that others replaced, at the line number `first` from 0."""
+    return "".join([f"@@ line {first + 1} @@\n", *_signed("-", before), *_signed("+", after)])
 
 
 def _hunks(parts: Collection[Part], edits: dict[int, Edit], blobs: Blobs) -> Iterator[Hunk]:

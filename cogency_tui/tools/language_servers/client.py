@@ -6,6 +6,7 @@ server takes characters. Messages of the server that the types refuse are droppe
 
 import asyncio
 import os
+import re
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from lsprotocol import types
 from lsprotocol.converters import get_converter
 
 from cogency_tui.tools.language_servers.connection import Connection, ConnectionLost, RequestFailed
+from cogency_tui.tools.language_servers.project_files import ProjectFiles
 from cogency_tui.tools.worker_threads import in_thread
 
 Severity: TypeAlias = Literal["error", "warning"]
@@ -36,6 +38,17 @@ _MOST_TRIES = 50
 _BREAK = 0.1
 _OTHERS = 0.2
 """Seconds in which a server that publishes problems by itself publishes those of other files."""
+
+_FRESH = 1.0
+"""Seconds for which a look at the project's files holds, unless it is known that something else ran."""
+
+_LISTS_FILES = re.compile(r"\S*pyright language server \S+ starting$")
+_LISTED = re.compile(r"Found \d+ source files?$|No source files found")
+"""What pyright and its kin log at their start, and each time they have listed the project's files. Until they
+have, a file that they met as an import is none of the project, and neither searched nor renamed."""
+
+_TO_LIST = 5.0
+"""Seconds in which it does."""
 
 _MOST_PUBLISHED = 200
 _LONGEST_TEXT = 1000
@@ -111,13 +124,20 @@ class _Document:
 
 
 class Client:
-    """Speaks with one server, which works in `root`."""
+    """Speaks with one server, which works in `root` on `files`."""
 
-    def __init__(self, root: Path, settings: Mapping[str, Any], settle: float) -> None:
+    def __init__(self, root: Path, settings: Mapping[str, Any], settle: float, files: ProjectFiles) -> None:
         self.capabilities = types.ServerCapabilities()
         self._root = root
         self._settings = settings
         self._settle = settle
+        self._files = files
+        self._looked: float | None = None
+        """When the project's files were looked at last; None if that no longer holds."""
+        self._lists_files = False
+        """True if the server says when it has listed the project's files."""
+        self._unlisted = False
+        """True while it has yet to do so after its start, or after files have come or gone."""
         self._connection: Connection | None = None
         self._open: dict[str, _Document] = {}
         self._published: dict[str, tuple[int | None, Sequence[Problem]]] = {}
@@ -157,11 +177,12 @@ class Client:
             self._connection.close(why)
 
     async def initialize(self, options: Mapping[str, Any], seconds: float) -> None:
-        """Introduce us to the server.
+        """Introduce us to the server, which looks at the project's files later than we do.
 
         Raises:
             ConnectionLost, RequestFailed, TimeoutError: it cannot be used.
         """
+        await in_thread(self._files.changes)
         params = types.InitializeParams(
             capabilities=_CAPABILITIES,
             process_id=os.getpid(),
@@ -191,7 +212,8 @@ class Client:
         """
         paths = [each.path for each in files]
         async with asyncio.timeout(seconds), self.turn:
-            changed = await self._show_others(paths)
+            changed = await self.follow_disk(files)
+            changed = await self._show_others(paths) or changed
             there = [(each.path, each.language, each.old) for each in files if each.old is not None]
             for path, language, old in there:
                 changed = await self.show(path, language, old) or changed
@@ -226,6 +248,7 @@ class Client:
             ConnectionLost, RequestFailed, TimeoutError: the server does not say.
         """
         async with asyncio.timeout(seconds), self.turn:
+            await self.follow_disk()
             await self._show_others([path])
             await self.show(path, language, text)
             return await self._ask(path.as_uri(), seconds)
@@ -248,6 +271,45 @@ class Client:
         if self._settle:
             await self._settled(uri)
         return self._published[uri][1]
+
+    def forget_look(self) -> None:
+        """Note that others than us may have changed files just now."""
+        self._looked = None
+
+    async def follow_disk(self, edited: Sequence[EditedFile] = ()) -> bool:
+        """Tell the server which files of the project others have created, changed or deleted; whether there
+        are any. Of what was `edited` it is told later. Comes before it is shown them: it ignores what it is
+        told of one that it has forgotten.
+
+        Raises:
+            ConnectionLost: the server is gone.
+        """
+        now = asyncio.get_running_loop().time()
+        if self._looked is not None and now - self._looked < _FRESH:
+            return False
+        self._looked = now
+        kinds = types.FileChangeType
+        ours = {(each.path, kinds.Created if each.old is None else kinds.Changed) for each in edited}
+        found = [each for each in await in_thread(self._files.changes) if each not in ours]
+        if found:
+            self._note_listing(*(kind for _path, kind in found))
+            changes = [{"uri": path.as_uri(), "type": int(kind)} for path, kind in found]
+            await self._notify(types.WORKSPACE_DID_CHANGE_WATCHED_FILES, {"changes": changes})
+        return bool(found)
+
+    async def know_files(self) -> None:
+        """Have the server know all files of the project, as far as it says so."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_TO_LIST):
+                while self._unlisted and not self._lost:
+                    self._news.clear()
+                    await self._news.wait()
+        self._unlisted = False
+
+    def _note_listing(self, *kinds: types.FileChangeType) -> None:
+        """Note that the server lists the files anew after such changes."""
+        if self._lists_files and {*kinds} - {types.FileChangeType.Changed}:
+            self._unlisted = True
 
     async def _show_others(self, paths: Sequence[Path]) -> bool:
         """Show the server the other open files as they are on the disk; whether one has changed."""
@@ -444,6 +506,7 @@ class Client:
         return _characters(_line(text, at.line), at.character)
 
     async def _report_saved(self, uri: str, kind: types.FileChangeType) -> None:
+        self._note_listing(kind)
         changes = [{"uri": uri, "type": int(kind)}]
         await self._notify(types.WORKSPACE_DID_CHANGE_WATCHED_FILES, {"changes": changes})
         if self._takes_saves():
@@ -492,13 +555,26 @@ class Client:
 
     def _take(self, method: str, params: Any) -> None:
         """Process a notification; those that only inform a user are dropped."""
-        if method != types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS or not isinstance(params, dict):
+        if not isinstance(params, dict):
             return
         published = cast("dict[str, Any]", params)
+        if method == types.WINDOW_LOG_MESSAGE:
+            self._take_log(published.get("message"))
+        if method != types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS:
+            return
         uri, version = published.get("uri"), published.get("version")
         if isinstance(uri, str) and path_of(uri) is not None:
             number = version if isinstance(version, int) else None
             self._note(uri, number, self._problems(uri, published.get("diagnostics")))
+
+    def _take_log(self, message: object) -> None:
+        if not isinstance(message, str):
+            return
+        if not self._lists_files:
+            self._lists_files = self._unlisted = _LISTS_FILES.match(message) is not None
+        elif _LISTED.match(message):
+            self._unlisted = False
+            self._news.set()
 
     def _note(self, uri: str, version: int | None, problems: Sequence[Problem]) -> None:
         uri = _canonical(uri)
@@ -668,6 +744,7 @@ _CAPABILITIES = types.ClientCapabilities(
     workspace=types.WorkspaceClientCapabilities(
         configuration=True,
         workspace_folders=True,
+        did_change_watched_files=types.DidChangeWatchedFilesClientCapabilities(dynamic_registration=True),
         did_change_configuration=types.DidChangeConfigurationClientCapabilities(),
         workspace_edit=types.WorkspaceEditClientCapabilities(document_changes=True),
     ),

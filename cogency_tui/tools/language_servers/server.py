@@ -24,6 +24,7 @@ from cogency_tui.tools.worker_threads import in_thread
 
 if TYPE_CHECKING:
     from cogency_tui.tools.language_servers.client import Client
+    from cogency_tui.tools.language_servers.project_files import ProjectFiles
 
 MOST_FAILURES = 3
 """Failures after which a server is started only by the user."""
@@ -122,6 +123,15 @@ class Server:
             return ""
         return self.about.language_of(path.relative_to(self.root).as_posix())
 
+    def _works_with(self, path: Path) -> bool:
+        """Return whether a file of its directory is of its languages, or configures it."""
+        return path.name in self.about.roots or bool(self.language_of(path))
+
+    def note_changes(self) -> None:
+        """Note that others than us may have changed files just now."""
+        if self._client is not None:
+            self._client.forget_look()
+
     def start(self) -> None:
         """Begin to start the server, unless it is starting, ready, or not usable."""
         if self.state in (State.STARTING, State.READY) or not self.usable:
@@ -208,13 +218,14 @@ class Server:
         """Run the server; why it ended, empty if that was our wish."""
         from cogency_tui.tools.language_servers.connection import ConnectionLost, RequestFailed
 
-        client_type = await in_thread(_client_type)
+        client_type, files_type = await in_thread(_client_types)
         launch = self.launch
         self._stop = asyncio.get_running_loop().create_future()
         async with hosted(
             launch.command, launch.cwd, launch.environ, self._stderr.feed, limit=LONGEST_LINE
         ) as host:
-            client = client_type(self.root, launch.settings, self.about.settle)
+            files = files_type(self.root, self._works_with)
+            client = client_type(self.root, launch.settings, self.about.settle, files)
             connection = client.connect(host.reader, host.writer)
             reading = asyncio.create_task(connection.run())
             why = ""
@@ -290,11 +301,12 @@ class Server:
             self._end(f"it took {self.memory / 1e9:.1f} GB of memory")
 
 
-def _client_type() -> "type[Client]":
+def _client_types() -> "tuple[type[Client], type[ProjectFiles]]":
     # The types of the protocol take a while to load.
     from cogency_tui.tools.language_servers.client import Client
+    from cogency_tui.tools.language_servers.project_files import ProjectFiles
 
-    return Client
+    return Client, ProjectFiles
 
 
 def resident_bytes(pid: int) -> int:

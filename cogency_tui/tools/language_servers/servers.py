@@ -67,6 +67,8 @@ class LanguageServers:
         self._table: list[LanguageServer] = []
         self._read: Mapping[str, LanguageServerSettings] | None = None
         self._servers: dict[tuple[str, Path], Server] = {}
+        self._loop: asyncio.AbstractEventLoop | None = None
+        """The loop that the servers run on."""
         self._ending: set[asyncio.Task[None]] = set()
         self._reach = PythonReach(project)
         self._notices: list[str] = []
@@ -102,6 +104,11 @@ class LanguageServers:
                 return True
         return False
 
+    def note_changes(self) -> None:
+        """Note that others than us may have changed files just now."""
+        for server in self._servers.values():
+            server.note_changes()
+
     def new_notices(self) -> list[str]:
         """Return the notices for the user that have not been returned before."""
         notices, self._notices = self._notices, []
@@ -120,6 +127,11 @@ class LanguageServers:
             )
         await asyncio.gather(*(server.restart() for server in servers))
 
+    def end(self) -> None:
+        """Begin to end all servers, from any thread; those that are needed later are started again."""
+        if self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._drop_all)
+
     async def close(self) -> None:
         """End all servers; those that are needed later are started again."""
         servers, self._servers = list(self._servers.values()), {}
@@ -136,9 +148,14 @@ class LanguageServers:
             self._drop(key)
         elif len(self._servers) >= MOST_SERVERS:
             self._drop(next(iter(self._servers)))
+        self._loop = asyncio.get_running_loop()
         server = Server(about, root, launch, self._notices.append, self._secrets, self._limits)
         self._servers[key] = server
         return server
+
+    def _drop_all(self) -> None:
+        for key in [*self._servers]:
+            self._drop(key)
 
     def _drop(self, key: tuple[str, Path]) -> None:
         task = asyncio.create_task(self._servers.pop(key).close())

@@ -52,7 +52,7 @@ class SymbolArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Symbol:
-    """Finds and renames symbols with the servers of `load`."""
+    """Finds and renames symbols with the servers of `load`, while these are `enabled`."""
 
     name = "symbol"
     kind: ToolKind = "edit"
@@ -73,8 +73,9 @@ class Symbol:
     )
     brief = True
 
-    def __init__(self, load: "Callable[[], LanguageServers]") -> None:
+    def __init__(self, load: "Callable[[], LanguageServers]", enabled: Callable[[], bool]) -> None:
         self._load = load
+        self._enabled = enabled
 
     def touch(self, args: SymbolArgs, context: ToolContext, /) -> Touch:
         if args.action == "rename":
@@ -82,6 +83,7 @@ class Symbol:
         return Touch(frozenset({context.workspace.locate(args.file).path}))
 
     async def plan(self, args: SymbolArgs, context: ToolContext) -> Intent:
+        self._refuse_if_off()
         if args.action == "rename":
             changes = await self._renamed(args, context)
             summary = f"Rename {args.name} to {args.new_name} in {_files(len(changes))}"
@@ -92,6 +94,7 @@ class Symbol:
         return Intent("read", summary, paths=(location.path,), outside=outside)
 
     async def run(self, args: SymbolArgs, context: ToolContext) -> Outcome:
+        self._refuse_if_off()
         if args.action == "rename":
             changes = await self._renamed(args, context)
             notes = await file_writes.make(context, self.name, changes)
@@ -105,6 +108,13 @@ class Symbol:
             lines.append(f"[{len(spans) - MOST_PLACES:,} more are not shown]")
         count = len(spans)
         return Outcome(f"{count:,} place{'' if count == 1 else 's'}", "\n".join(lines))
+
+    def _refuse_if_off(self) -> None:
+        if not self._enabled():
+            raise ToolError(
+                "Language servers are off.",
+                "Use find and edit. The user can turn them on with /settings diagnostics.",
+            )
 
     async def _places(self, args: SymbolArgs, context: ToolContext) -> "list[Span]":
         path, text = await self._target(args, context)
@@ -165,6 +175,9 @@ class Symbol:
                 if not getattr(client.capabilities, _PROVIDERS[args.action]):
                     return None
                 async with client.turn:
+                    await client.follow_disk()
+                    if args.action != "definition":
+                        await client.know_files()
                     await client.show(path, language, text)
                     async with client.opened(files):
                         return await question(client, seconds)

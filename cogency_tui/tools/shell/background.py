@@ -10,7 +10,7 @@ import asyncio
 import codecs
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, nullcontext, suppress
 from copy import copy
 from dataclasses import dataclass
 from functools import partial
@@ -100,10 +100,16 @@ class _Numbers:
 
 
 class Background:
-    """The background commands of an agent; they have `grace` seconds between TERM and KILL."""
+    """The background commands of an agent; they have `grace` seconds between TERM and KILL. Each runs within
+    `marked`, which gets its conversation, its id and its text."""
 
-    def __init__(self, grace: float = 2.0) -> None:
+    def __init__(
+        self,
+        grace: float = 2.0,
+        marked: Callable[[str, str, str], AbstractAsyncContextManager[None]] | None = None,
+    ) -> None:
         self._grace = grace
+        self._marked = marked or _unmarked
         self._owner: str | None = None
         self.ends_with_answer = False
         """True if they end with the model's answer."""
@@ -143,7 +149,7 @@ class Background:
         process = _Process(id, self._owner or "", command, cwd, redactor, redacted, self._grace)
         self._all[id] = process
         try:
-            await process.start(environ, wrapper)
+            await process.start(environ, wrapper, self._marked)
         except BaseException:
             await completed(process.stop())
             del self._all[id]
@@ -174,6 +180,10 @@ class Background:
     def running(self) -> list[str]:
         """Name those that run, each with its command: p3 (`npm run dev`)."""
         return [process.name for process in self._processes() if process.ended is None]
+
+    def commands(self) -> list[str]:
+        """The commands of those that run."""
+        return [process.command for process in self._processes() if process.ended is None]
 
     def pids(self) -> list[int]:
         """Return the topmost processes of the running commands."""
@@ -276,21 +286,6 @@ class Background:
         return "; ".join(line for line, _text in news), "\n\n".join(
             [_HEAD_OF_NEWS, *(text for _, text in news)]
         )
-
-    def awaited(self) -> list[str]:
-        """Name those that are watched, each with its command, that run or have news of the watch or their end
-        for the model."""
-        return [process.name for process in self._processes() if process.is_awaited]
-
-    async def news(self) -> None:
-        """Return once one of those that are awaited has news; at once if there is none."""
-        waits = [asyncio.create_task(each.news()) for each in self._processes() if each.is_awaited]
-        try:
-            if waits:
-                await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for each in waits:
-                each.cancel()
 
     async def wait(self, id: str, seconds: float) -> tuple[BackgroundState, str]:
         """Wait until one of them has ended, or written what it is watched for, at most `seconds`; return its
@@ -399,26 +394,32 @@ class _Process:
         self._news = asyncio.Event()
         """Set by its end, and by news of the watch."""
 
-    async def start(self, environ: Mapping[str, str], wrapper: Sequence[str]) -> None:
-        """Start it.
+    async def start(
+        self,
+        environ: Mapping[str, str],
+        wrapper: Sequence[str],
+        marked: Callable[[str, str, str], AbstractAsyncContextManager[None]],
+    ) -> None:
+        """Start it; it runs within `marked`.
 
         Raises:
             OSError, ValueError: it could not be started.
         """
-        running = await RunningCommand.start(self._command, self._cwd, environ, self._feed, wrapper)
-        self.pid = running.pid
-        self._task = asyncio.create_task(self._follow(running))
+        async with AsyncExitStack() as mark:
+            await mark.enter_async_context(marked(self.owner, self.id, self.command))
+            running = await RunningCommand.start(self._command, self._cwd, environ, self._feed, wrapper)
+            self.pid = running.pid
+            self._task = asyncio.create_task(self._follow(running, mark.pop_all()))
+
+    @property
+    def command(self) -> str:
+        """The command in one line."""
+        return _one_line(self._redactor.text(self._command))
 
     @property
     def name(self) -> str:
         """Its id and its command."""
-        return f"{self.id} (`{_one_line(self._redactor.text(self._command))}`)"
-
-    @property
-    def is_awaited(self) -> bool:
-        """True if it is watched, and runs or has news."""
-        watch = self._watch
-        return watch is not None and (not self.is_end_known or watch.has_news)
+        return f"{self.id} (`{self.command}`)"
 
     async def news(self) -> None:
         """Return once it has ended, or has news of the watch."""
@@ -528,7 +529,11 @@ class _Process:
             if self._watch.is_worth_reporting:
                 self._news.set()
 
-    async def _follow(self, running: RunningCommand) -> None:
+    async def _follow(self, running: RunningCommand, mark: AsyncExitStack) -> None:
+        async with mark:
+            await self._run_on(running)
+
+    async def _run_on(self, running: RunningCommand) -> None:
         over = asyncio.ensure_future(running.over())
         stopping = asyncio.ensure_future(self._stopping.wait())
         try:
@@ -543,6 +548,10 @@ class _Process:
             if self._watch is not None:
                 self._watch.feed(b"", final=True)
             self._news.set()
+
+
+def _unmarked(_owner: str, _id: str, _command: str) -> AbstractAsyncContextManager[None]:
+    return nullcontext()
 
 
 def _describe_lost(ids: Sequence[str], what: str) -> tuple[str, str]:

@@ -78,6 +78,8 @@ class Processes:
             return Outcome(f"{process.id}: {done}", f"{process.described}, {state}")
         matches = ""
         if args.action == "wait":
+            if args.pattern:
+                self._background.watch(process.id, args.pattern)
             process, matches = await self._background.wait(process.id, min(args.seconds, _LONGEST_WAIT))
         if args.action == "stop":
             process = await self._background.stop(process.id)

@@ -116,7 +116,7 @@ class Shell:
                 "is_background": "background",
                 **dict.fromkeys(("workdir", "working_directory", "directory"), "cwd"),
             },
-            ignored=frozenset(("justification", "with_escalated_permissions")),
+            ignored=frozenset(("justification", "with_escalated_permissions", "sandbox_permissions")),
             read={
                 "timeout_ms": _milliseconds_read,
                 "timeout": _timeout_read,

@@ -1,10 +1,12 @@
-"""The model picker: a provider, then one of its models; filtered as the user types.
+"""The model picker: a provider, then one of its models; filtered as the user types, which finds models of the
+current provider at once.
 
 Known models are listed at once; the provider's own list replaces them when it arrives, or the reason of its
 failure is shown. A model is tested, and stored in the configuration, only on the user's request.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from operator import attrgetter
 from time import monotonic
@@ -80,7 +82,7 @@ class PickerScreen(ListDialog["Chosen | None", Row]):
     ) -> None:
         self._note = PickerNote(clock, id="picker-note")
         rows: SelectList[Row] = SelectList(self._draw_row, attrgetter("name"), id="picker-list")
-        rows.notice = "No matching providers."
+        rows.notice = "No matching providers or models."
         super().__init__("picker", "Model", rows, self._note)
         self._models = models
         self._current = current
@@ -88,6 +90,7 @@ class PickerScreen(ListDialog["Chosen | None", Row]):
         self._cycle_effort = cycle_effort
         self._providers = models.providers()
         self._provider: KnownProvider | None = None
+        self._used = next((each for each in self._providers if each.name == current.provider), None)
         self._offered: list[ModelRow] = []
         self._field = FilterField(id="picker-filter")
         self._filtered = ""
@@ -104,7 +107,7 @@ class PickerScreen(ListDialog["Chosen | None", Row]):
         self.catch_up()
 
     def choices(self) -> list[Choice]:
-        if self._provider is None:
+        if self._provider is None and not isinstance(self.rows.row, ModelRow):
             return [
                 ("enter", "show models", "open"),
                 ("ctrl+e", f"effort {self._effort}", "effort"),
@@ -116,30 +119,40 @@ class PickerScreen(ListDialog["Chosen | None", Row]):
             ("ctrl+s", "save as default", "keep"),
             ("ctrl+e", f"effort {self._effort}", "effort"),
             ("ctrl+t", "test", "test"),
-            ("escape", "providers", "back"),
+            ("escape", "close" if self._provider is None else "providers", "back"),
         ]
 
     async def clicked(self) -> None:
         self.action_open()
 
     async def moved(self) -> None:
-        if isinstance(row := self.rows.row, KnownProvider):
-            self._describe(row)
+        if self._provider is None:
+            self._describe(self._selected_provider)
+        self.show_selected()
+
+    @property
+    def _selected_provider(self) -> KnownProvider | None:
+        """The selected provider, or that of the selected model."""
+        if self._provider is not None:
+            return self._provider
+        row = self.rows.row
+        return row if row is None or isinstance(row, KnownProvider) else self._used
 
     def action_open(self) -> None:
         self.catch_up()
         match self.rows.row:
             case KnownProvider() as provider:
                 self._show_models(provider)
-            case ModelRow(name=name) if self._provider is not None:
-                self.dismiss(Chosen(self._provider.name, name))
+            case ModelRow(name=name) if (provider := self._selected_provider) is not None:
+                self.dismiss(Chosen(provider.name, name))
             case _:
                 pass
 
     def action_keep(self) -> None:
         self.catch_up()
-        if self._provider is not None and (row := self.rows.row):
-            self.dismiss(Chosen(self._provider.name, row.name, keep=True))
+        row, provider = self.rows.row, self._selected_provider
+        if provider is not None and isinstance(row, ModelRow):
+            self.dismiss(Chosen(provider.name, row.name, keep=True))
 
     def action_effort(self) -> None:
         """Switch to the next reasoning effort, at once."""
@@ -153,8 +166,8 @@ class PickerScreen(ListDialog["Chosen | None", Row]):
         match self.rows.row:
             case KnownProvider() as provider:
                 self._begin_testing(provider, provider.model)
-            case ModelRow(name=name) if self._provider is not None:
-                self._begin_testing(self._provider, name)
+            case ModelRow(name=name) if (provider := self._selected_provider) is not None:
+                self._begin_testing(provider, name)
             case _:
                 pass
 
@@ -237,9 +250,15 @@ class PickerScreen(ListDialog["Chosen | None", Row]):
         words = text.casefold().split()
         if self._provider is None:
             shown = [each for each in self._providers if _matches(f"{each.name} {each.model}", words)]
-            self.rows.show(shown, selected)
-            self.heading.state(_count("provider", len(shown), len(self._providers)))
-            self._describe(shown[self.rows.selected] if shown else None)
+            models = self._models_of_used(words)
+            # The models come before a provider that only its default model matches.
+            named = [each for each in shown if not models or _matches(each.name, words)]
+            self.rows.show([*named, *models, *(each for each in shown if each not in named)], selected)
+            facts = [_count("provider", len(shown), len(self._providers))] if shown or not models else []
+            facts += [_count("model", len(models), len(models))] if models else []
+            self.heading.state(" · ".join(facts))
+            self._describe(self._selected_provider)
+            self.show_selected()
             return
         models = [each for each in self._offered if _matches(each.name, words)]
         fact = f"{self._provider.name} · {_count('model', len(models), len(self._offered))}"
@@ -250,11 +269,24 @@ class PickerScreen(ListDialog["Chosen | None", Row]):
         self.rows.show(models, selected)
         self.heading.state(fact)
 
+    def _models_of_used(self, words: list[str]) -> list[ModelRow]:
+        """The models of the current provider that match, as far as they are known; none without a filter."""
+        if self._used is None or not words:
+            return []
+        try:
+            return [each for each in self._models.known(self._used) if _matches(each.name, words)]
+        except ConfigError:
+            # It is reported with the provider's models.
+            return []
+
     def _draw_row(self, row: Row, width: int, styles: ThemeStyles, on: str) -> Line:
         if isinstance(row, KnownProvider):
             return draw_provider(row, width, styles, on, current=row.name == self._current.provider)
-        here = self._provider is not None and self._provider.name == self._current.provider
-        return draw_model(row, width, styles, on, current=here and row.name == self._current.model)
+        here = self._provider in (None, self._used)
+        is_current = here and row.name == self._current.model
+        if self._provider is None:
+            row = replace(row, name=f"{self._current.provider}/{row.name}")
+        return draw_model(row, width, styles, on, current=is_current)
 
 
 def _matches(text: str, words: list[str]) -> bool:

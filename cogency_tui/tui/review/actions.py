@@ -38,7 +38,8 @@ OpenEditor = Callable[[Task, str, Callable[[str], None]], None]
 
 
 class Acting:
-    """Turns keys into decisions about the changes in `project`, as shown by `view` and `files`."""
+    """Turns keys into decisions about the changes in `project`, as shown by `view` and `files`; calls
+    `reload` when others may have changed a file."""
 
     def __init__(
         self,
@@ -49,6 +50,7 @@ class Acting:
         picking: Picking,
         deciding: Deciding,
         open_editor: OpenEditor,
+        reload: Callable[[], None],
     ) -> None:
         self._screen = screen
         self._project = project
@@ -57,6 +59,7 @@ class Acting:
         self._picking = picking
         self._deciding = deciding
         self._open_editor = open_editor
+        self._reload = reload
         self._decided: tuple[FileKey | None, set[str]] = None, set()
         """Hunks of a file that were just decided: their states follow."""
         self.handlers: Mapping[str, Callable[[], None]] = {
@@ -205,6 +208,7 @@ class Acting:
             await open_outside(app_of(self._screen), name, environ)
         except CogencyError as exc:
             self._warn(exc.advice)
+        self._reload()
 
     def _edit_conflict(self, file: OpenFile, hunk: Hunk) -> None:
         merged = file.conflicts[hunk.id].merged

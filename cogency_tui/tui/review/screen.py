@@ -104,7 +104,14 @@ class ReviewScreen(AnsweringScreen[Jump | ReviewCommand | None]):
         self._editor = TextEditor(self._fit_editor, self._close_editor, id="writing")
         self._written = WHOLE_FILE
         self._acting = Acting(
-            self, project, self._view, self._files, self._picking, deciding, self._open_editor
+            self,
+            project,
+            self._view,
+            self._files,
+            self._picking,
+            deciding,
+            self._open_editor,
+            self.reload,
         )
         self._shows_last_edit = False
         """The footer shows the key that reverts the last edit of the hunk alone."""

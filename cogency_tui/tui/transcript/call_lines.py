@@ -61,6 +61,9 @@ _LEAST_SUBJECT = 12
 _LEAST_FACT = 10
 """Cells of a fact below which it is not cut, but left out."""
 
+_MOST_RENAMED = 4
+"""Files that the card of a renaming names."""
+
 _LONGEST_TITLE = 32
 """Cells of the title of another conversation."""
 
@@ -93,6 +96,8 @@ def draw_call(call: CallUnit, pen: Pen, *, expanded: bool = False) -> list[Line]
 
 def _card(call: CallUnit, pen: Pen, *, expanded: bool) -> list[Line]:
     changes = call.changes()
+    if changes and call.is_rename:
+        return [_rename_row(call, changes, pen), *_changes_by_others(call, pen)]
     if changes:
         return [*(_change_row(call, change, pen) for change in changes), *_changes_by_others(call, pen)]
     row, images = _card_row(call, pen), [] if expanded else _image_lines(call, pen)
@@ -171,6 +176,31 @@ def _change_row(call: CallUnit, change: FileChange, pen: Pen) -> Line:
     head = [Segment("✎ ", styles("dim" if call.decision else "edit")), Segment(path, name)]
     counts = fit(f"  {_counts(call, change)}", pen.width - width_of(head))
     left = [*head, Segment(counts, styles("dim"))]
+    return pen.apart(left, link if width_of([*left, *link]) + _GAP <= pen.width else [])
+
+
+def _rename_row(call: CallUnit, changes: Sequence[FileChange], pen: Pen) -> Line:
+    """Draw a renaming: `total → subtotal  cart.py, use.py  +4 −4`. Where there is no room for all of it, the
+    files give way."""
+    styles = pen.styles
+    link = review_link(call.id, pen, word=call.decision)
+    counts = count_lines(sum(each.added for each in changes), sum(each.removed for each in changes))
+    args = call.args
+    renaming = one_line(f"{args.get('name', '')} → {args.get('new_name', '')}")
+    paths = [reveal(each.path) for each in changes]
+    if len(paths) > _MOST_RENAMED:
+        paths[_MOST_RENAMED - 1 :] = [f"{len(paths) - _MOST_RENAMED + 1} more files"]
+    room = pen.width - 2 - cells(counts) - 2
+    room = room - width_of(link) - _GAP if room - width_of(link) - _GAP >= cells(renaming) else room
+    renaming = fit(renaming, max(1, room))
+    files = fit(", ".join(paths), max(0, room - cells(renaming) - 2))
+    ink = styles("dim") if call.decision in ("reverted", "gone") else styles("text", attributes="bold")
+    left = [
+        Segment("✎ ", styles("dim" if call.decision else "edit")),
+        Segment(renaming, ink),
+        Segment(f"  {files}" if files else "", styles("text")),
+        Segment(f"  {counts}", styles("dim")),
+    ]
     return pen.apart(left, link if width_of([*left, *link]) + _GAP <= pen.width else [])
 
 

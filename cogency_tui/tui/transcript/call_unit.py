@@ -18,6 +18,7 @@ from cogency_tui.protocol.events import (
     DiagnosticsChange,
     HookRun,
     Image,
+    LinesChanged,
     PlannedStep,
     ResultEvent,
     outcome_shown,
@@ -147,9 +148,10 @@ class CallUnit(msgspec.Struct):
     `answers` are the user's to its questions.
 
     `hooks` are the hooks that ran for it, `diagnostics` the problems that language servers report with its
-    result, `changed_by` the changes by others that were in its files, unknown to the model. `output` is its
-    output so far, until a result replaces it, with its `images`. From then on the texts in `arguments` and
-    `content` are packed: `args` and `result` unpack them.
+    result, `changed_by` the changes by others that were in its files, unknown to the model, `lines` those
+    that it changed where its content is not their diff. `output` is its output so far, until a result
+    replaces it, with its `images`. From then on the texts in `arguments` and `content` are packed: `args`
+    and `result` unpack them.
     """
 
     id: str
@@ -175,6 +177,7 @@ class CallUnit(msgspec.Struct):
     plan: Sequence[PlannedStep] | None = None
     answers: Sequence[AnsweredQuestion] = ()
     diagnostics: DiagnosticsChange | None = None
+    lines: LinesChanged | None = None
     _steps: list[CallStep] = msgspec.field(default_factory=list[CallStep])
     _pieces: dict[str, list[str]] = msgspec.field(default_factory=dict[str, list[str]])
     _changes: list[FileChange] | None = None
@@ -260,6 +263,7 @@ class CallUnit(msgspec.Struct):
         self.plan = payload.get("plan")
         self.answers = payload.get("answers", ())
         self.diagnostics = payload.get("diagnostics")
+        self.lines = payload.get("lines")
         self.arguments = packed_texts(self.args)
         self._pieces.clear()
         self.state = "not run" if payload.get("not_run") else payload["state"]
@@ -389,8 +393,12 @@ class CallUnit(msgspec.Struct):
     @property
     def may_change(self) -> bool:
         """True if its result reports changes of files."""
-        renames = self.name == "symbol" and self.arguments.get("action") == "rename"
-        return self.state == "done" and (renames or self.name in _CHANGING)
+        return self.state == "done" and (self.is_rename or self.name in _CHANGING)
+
+    @property
+    def is_rename(self) -> bool:
+        """True if it renames a symbol, in whichever files use it."""
+        return self.name == "symbol" and self.arguments.get("action") == "rename"
 
     def changes(self) -> list[FileChange]:
         """The files that this call has changed, with the counts from its result."""
@@ -402,8 +410,10 @@ class CallUnit(msgspec.Struct):
 
     def _read_changes(self) -> list[FileChange]:
         path = _relative(str(self.args.get("file", "")), self.root)
+        if self.lines is not None:
+            return [FileChange(path, self.lines["added"], self.lines["removed"])]
         if diff := self.diff():
-            return _count(diff, path)
+            return _count(diff, "" if self.is_rename else path)
         if path:
             return [FileChange(path, len(str(self.args.get("content", "")).splitlines()), 0)]
         return []

@@ -58,8 +58,8 @@ class WorktreeCommands(FeatureCommands):
         first, _, name = argument.partition(" ")
         if first == "remove":
             work = partial(self._remove, name.strip())
-        elif argument == "merge":
-            work = self._merge
+        elif first == "merge":
+            work = partial(self._merge, name.strip())
         elif not argument and self._bridge.agent.worktree:
             work = self._show_state
         elif argument in ("", "list"):
@@ -95,7 +95,11 @@ class WorktreeCommands(FeatureCommands):
 
     async def _list(self) -> None:
         """List the worktrees."""
-        names = await in_thread(self._worktrees.names)
+        worktrees = self._worktrees
+        names = await in_thread(worktrees.names)
+        if not names and (problem := await in_thread(lambda: worktrees.problem)):
+            self.say(f"There are no worktrees. {problem}")
+            return
         there = f"Worktrees: {', '.join(map(one_line, names))}." if names else "There are no worktrees yet."
         enters = ", or in one of these" if names else ""
         self.say(f"{there} /worktree NAME begins a conversation in a new one{enters}.")
@@ -110,14 +114,23 @@ class WorktreeCommands(FeatureCommands):
 
         agent = self._bridge.agent
         if not agent.worktree:
-            self.warn("This conversation is not in a worktree. /worktree NAME begins one in it.")
+            problem = await in_thread(lambda: self._worktrees.problem)
+            self.warn(
+                f"This conversation is not in a worktree. {problem or '/worktree NAME begins one in it.'}"
+            )
         elif not await in_thread(agent.project.is_dir):
             self.warn(" ".join(missing_directory(agent)))
         else:
             return agent.project
         return None
 
-    async def _merge(self) -> None:
+    async def _merge(self, name: str) -> None:
+        if name and name != self._bridge.agent.worktree:
+            self.warn(
+                "/worktree merge takes no name: it merges the worktree of its conversation. "
+                "/worktree NAME begins one there."
+            )
+            return
         if not self.idle() or (root := await self._root()) is None:
             return
         from cogency_tui.agent.worktrees import ConflictMarkersError
@@ -180,6 +193,7 @@ class WorktreeCommands(FeatureCommands):
         if not confirmed.includes(now := await worktrees.losses(root)):
             self._confirm(root, now, again=True)
             return
+        await worktrees.require_removable(root)
         self._others.leave_worktree(root)
         await worktrees.remove(root)
         app.notify(f"Removed worktree {root.name}. Its conversations stay in /resume.", markup=False)
@@ -240,10 +254,12 @@ def describe_loss(name: str, losses: "Losses") -> str:
         lines.append(f"{plural(len(lost.ignored), 'ignored path')}: {named(lost.ignored)}")
     if lost.caches and lines:
         lines.append(f"caches: {named(lost.caches)}")
-    lines += [each.described for each in losses.occupants]
+    lines += [each.described for each in losses.occupants if each.pid is None]
     lines += [f"running in the background: {one_line(command)}" for command in losses.commands]
+    idle = [f"{each.described}. It cannot go on there." for each in losses.occupants if each.pid is not None]
+    others = "".join(f"\n\n{line}" for line in idle)
     if not lines:
         caches = f", but for caches: {named(lost.caches)}" if lost.caches else ""
-        return f"Remove worktree {name} and its branch? Everything in it is merged{caches}."
+        return f"Remove worktree {name} and its branch? Everything in it is merged{caches}.{others}"
     listed = "\n".join(f"  {line}" for line in lines)
-    return f"Remove worktree {name} and its branch? This would be lost or stopped:\n\n{listed}"
+    return f"Remove worktree {name} and its branch? This would be lost or stopped:\n\n{listed}{others}"

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from cogency_tui.agent.agent import Agent
+from cogency_tui.agent.review.conflicts import Text
 from cogency_tui.agent.review.model import FileKey, Target
 from cogency_tui.agent.review.note_to_model import undelivered_note
 from cogency_tui.agent.review.snapshot import ReviewSource
@@ -82,6 +83,49 @@ async def test_rejections_edits_and_comments_are_told_once(desk: Desk, hunks: li
     assert await told(desk) == ""
     (file,) = (await review.overview()).groups[0].files
     assert [comment.delivered for comment in file.comments] == [True]
+
+
+async def test_lines_of_a_conflict_that_stand_are_told(desk: Desk, hunks: list[str]) -> None:
+    review, target = review_of(desk), Target(1, "a")
+    desk.put("a", "top\n" + swapped((2, "mine 2\n"), (20, "mine 20\n")))
+    (conflict,) = (await review.revert(target)).conflicts
+    assert await told(desk) == ""
+    await review.resolve(target, conflict, ["ours", Text("both\n")])
+    await review.undo()
+    assert await told(desk) == ""
+    (conflict,) = await review.conflicts(target)
+    await review.resolve(target, conflict, ["ours", "theirs"])
+    resolved = "- a: your change of turn 1 was resolved by the user, whose later lines conflicted with it"
+    assert await told(desk) == (
+        f"{resolved}.\n    @@ -21,3 +21,3 @@\n     line 19\n    -mine 20\n    +line 20\n     line 21\n\n"
+        f"{resolved}; theirs stand.\n    @@ line 4 @@\n    -agent 2\n    +mine 2"
+    )
+    assert await told(desk) == ""
+
+
+async def test_a_conflict_whose_lines_all_stand_is_told(desk: Desk, hunks: list[str]) -> None:
+    review, target = review_of(desk), Target(1, "a", (hunks[0],))
+    desk.put("a", swapped((2, "mine 2\n"), (20, "agent 20\n")))
+    (conflict,) = (await review.revert(target)).conflicts
+    await review.resolve(target, conflict, ["ours"])
+    await review.undo()
+    await review.redo()
+    assert (await told(desk)).endswith(" with it; theirs stand.\n    @@ line 3 @@\n    -agent 2\n    +mine 2")
+    assert await told(desk) == ""
+
+
+async def test_a_file_in_conflict_that_stays_is_told(desk: Desk) -> None:
+    desk.put("a", b"\0\1")
+    desk.put("b", b"\0\1")
+    await desk.write(("a", b"\0\2"), ("b", b"\0\2"))
+    desk.put("a", b"\0\3")
+    (desk.root / "b").unlink()
+    review = review_of(desk)
+    for conflict in (await review.revert(Target(1))).conflicts:
+        await review.resolve(Target(1, conflict.path), conflict, ["ours"])
+    text = await told(desk)
+    assert "with it; theirs stand.\n    The file stays as it is now." in text
+    assert "with it; theirs stand.\n    The file no longer exists." in text
 
 
 async def test_what_was_undone_before_it_was_told_is_not_told(desk: Desk, hunks: list[str]) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from cogency_tui.errors import ToolError
 from cogency_tui.tools.base import ToolContext
+from cogency_tui.tools.language_servers import client
 from cogency_tui.tools.language_servers.client import EditedFile, Problem, Span
 from cogency_tui.tools.language_servers.server import Unavailable
 from cogency_tui.tools.language_servers.symbol_tool import Symbol
@@ -104,7 +105,7 @@ class Five:
 """
     real.put("a.py", text)
     real.put("b.py", "from a import one\n\none(1)\n")
-    registry = Registry([Symbol(lambda: real.servers)])
+    registry = Registry([Symbol(lambda: real.servers, lambda: True)])
     context = ToolContext(Workspace(real.root))
 
     async def rename(file: str, line: int, name: str, new_name: str) -> str:
@@ -250,7 +251,7 @@ async def test_nothing_of_a_hostile_project_runs(real: Bench, tmp_path: Path) ->
 
 
 def tool_of(bench: Bench) -> tuple[Registry, ToolContext]:
-    return Registry([Symbol(lambda: bench.servers)]), ToolContext(Workspace(bench.root))
+    return Registry([Symbol(lambda: bench.servers, lambda: True)]), ToolContext(Workspace(bench.root))
 
 
 async def symbol(bench: Bench, action: str, **args: object) -> str:
@@ -286,6 +287,73 @@ async def test_references_and_renaming_know_files_that_appeared_changed_and_went
     await symbol(real, "rename", name="one", new_name="eins")
     for name in ("first.py", "later.py"):
         assert (real.root / name).read_text().endswith("\nlib.eins()\n")
+
+
+async def shell(bench: Bench, command: str, *, noted: bool = True) -> None:
+    """Run a command as the tool of that name does: the servers learn that something ran, not what. Not
+    `noted` it is one of the user's."""
+    process = await asyncio.create_subprocess_shell(command, cwd=bench.root)
+    assert await process.wait() == 0
+    if noted:
+        bench.servers.note_changes()
+
+
+async def started(bench: Bench) -> None:
+    """Have the server ready, and know what there is."""
+    await change(bench, "start.py", "x = 1\n", "x = 2\n")
+
+
+@pytest.mark.parametrize(
+    ("file", "line", "noted"), [("_cc.py", 1, True), ("_usecc.py", 4, True), ("_usecc.py", 4, False)]
+)
+async def test_modules_that_the_shell_creates_are_renamed_as_one(
+    real: Bench, monkeypatch: pytest.MonkeyPatch, file: str, line: int, noted: bool
+) -> None:
+    monkeypatch.setattr(client, "_FRESH", 1e9 if noted else 0.0)
+    await started(real)
+    await shell(
+        real,
+        "printf 'def cc() -> int:\\n    return 1\\n' > _cc.py;"
+        "printf 'from _cc import cc\\n\\n\\ncc()\\n' > _usecc.py",
+        noted=noted,
+    )
+    found = await symbol(real, "references", file=file, line=line, name="cc")
+    assert sorted(found.split("\n")) == [
+        "_cc.py:1: def cc() -> int:",
+        "_usecc.py:1: from _cc import cc",
+        "_usecc.py:4: cc()",
+    ]
+    await symbol(real, "rename", file=file, line=line, name="cc", new_name="cccc")
+    assert (real.root / "_cc.py").read_text() == "def cccc() -> int:\n    return 1\n"
+    assert (real.root / "_usecc.py").read_text() == "from _cc import cccc\n\n\ncccc()\n"
+
+
+async def test_a_module_that_the_shell_moves_is_known_by_its_new_name(real: Bench) -> None:
+    real.put("pkg/__init__.py", "from pkg.filesize import natural\n")
+    real.put("pkg/filesize.py", "def natural(size: int) -> str:\n    return str(size)\n")
+    use = "from pkg.filesize import natural\n\nnatural(1)\n"
+    real.put("tests/test_size.py", use)
+    await started(real)
+    await change(real, "tests/test_size.py", use, use)
+    await shell(
+        real, "mv pkg/filesize.py pkg/sizes.py; sed -i s/filesize/sizes/ pkg/__init__.py tests/test_size.py"
+    )
+    use = use.replace("filesize", "sizes")
+    found = await change(real, "tests/test_size.py", use, f"{use}natural('a')\n")
+    assert found == {"test_size.py": [[], ["reportArgumentType"]]}
+    old = "from pkg.filesize import natural\n"
+    found = await change(real, "old.py", None, old)
+    assert found == {"old.py": [[], ["reportMissingImports"]]}
+    (real.root / "old.py").unlink()
+    at = {"file": "tests/test_size.py", "line": 3, "name": "natural"}
+    assert await symbol(real, "definition", **at) == "pkg/sizes.py:1: def natural(size: int) -> str:"
+    places = (await symbol(real, "references", **at)).split("\n")
+    assert sorted(place.partition(" ")[0] for place in places) == [
+        *("pkg/__init__.py:1:", "pkg/sizes.py:1:"),
+        *(f"tests/test_size.py:{line}:" for line in (1, 3, 4)),
+    ]
+    await symbol(real, "rename", **at, new_name="human")
+    assert "natural" not in "".join(path.read_text() for path in real.root.rglob("*.py"))
 
 
 async def test_a_name_that_the_language_does_not_allow_is_named(real: Bench) -> None:

@@ -16,7 +16,8 @@ from tests.tools.language_servers.conftest import Bench
 class Calls:
     def __init__(self, bench: Bench) -> None:
         self.bench = bench
-        self.registry = Registry([Symbol(lambda: bench.servers)])
+        self.on = True
+        self.registry = Registry([Symbol(lambda: bench.servers, lambda: self.on)])
         self.context = ToolContext(Workspace(bench.root))
 
     async def plan(self, action: str, **args: object) -> Intent:
@@ -97,6 +98,22 @@ async def test_a_file_without_a_server_says_what_to_do(calls: Calls) -> None:
     with pytest.raises(ToolError, match=r"No language server for b\.txt can be used here") as raised:
         await calls.run("references", file="b.txt", line=1, name="one")
     assert raised.value.hint == "Use find and edit."
+
+
+@pytest.mark.parametrize("action", ["definition", "references", "rename"])
+async def test_while_servers_are_off_it_says_so_and_asks_none(calls: Calls, action: str) -> None:
+    call = calls.registry.bind(
+        "symbol",
+        {"action": action, "file": "a.fake", "line": 2, "name": "one", "new_name": "eins"},
+        calls.context,
+    )
+    await call.plan()
+    calls.on = False
+    for work in (call.plan, call.run):
+        with pytest.raises(ToolError, match=r"^Language servers are off\.") as raised:
+            await work()
+        assert "/settings diagnostics" in raised.value.hint
+    assert (calls.bench.root / "a.fake").read_text() == "𝄞 def one\nuse one\n"
 
 
 async def test_the_path_that_a_server_names_is_one_line_without_controls(calls: Calls) -> None:

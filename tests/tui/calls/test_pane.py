@@ -152,6 +152,40 @@ def test_an_edit_is_a_card_with_its_counts() -> None:
     assert len(card.text) == PEN.width
 
 
+def test_a_file_that_is_replaced_is_a_card_with_both_counts() -> None:
+    replaced = CallUnit("c", name="write", arguments={"file": "a.py", "content": "x\n"}, state="done")
+    assert draw_call(replaced, PEN)[0].text.split() == ["✎", "a.py", "+1"]
+
+    replaced = CallUnit(
+        "c",
+        name="write",
+        arguments={"file": "a.py", "content": "x\n"},
+        state="done",
+        lines={"added": 1, "removed": 3},
+    )
+    assert draw_call(replaced, PEN)[0].text.split() == ["✎", "a.py", "+1", "−3"]
+
+
+def renaming(*paths: str) -> CallUnit:
+    diff = "".join(f"--- a/{path}\n+++ b/{path}\n@@ -1,2 +1,2 @@\n-x\n-y\n+z\n+z\n" for path in paths)
+    args = {"action": "rename", "file": paths[0], "line": 1, "name": "total", "new_name": "subtotal"}
+    return CallUnit("c", name="symbol", arguments=args, state="done", content=diff)
+
+
+def test_a_renaming_is_a_card_with_its_names_and_files() -> None:
+    pen, renamed = PEN._replace(review_key="F5", width=60), renaming("cart.py", "use.py")
+    (card,) = draw_call(renamed, pen)
+    assert " ".join(card.text.split()) == "✎ total → subtotal cart.py, use.py +4 −4 review"
+    assert renamed.changes() == [FileChange("cart.py", 2, 2), FileChange("use.py", 2, 2)]
+    (card,) = draw_call(renaming(*"abcdef"), pen)
+    assert " ".join(card.text.split()) == "✎ total → subtotal a, b, c, 3 more files +12 −12 review"
+    for width in range(16, 80):
+        (card,) = draw_call(renamed, pen._replace(width=width))
+        assert width_of(card.segments) <= width
+        assert "+4 −4" in card.text
+    assert "total → subtotal" in draw_call(renamed, pen._replace(width=30))[0].text
+
+
 def test_a_card_says_who_else_has_changed_the_file() -> None:
     diff = "--- a/a.py\n+++ b/a.py\n@@ -1 +1,2 @@\n-x\n+y\n+z\n"
     at, path = PEN.now - 60, "a.py"

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from textual.pilot import Pilot
+from textual.widgets import Input
 
 from cogency_tui.agent.agent import Agent
 from cogency_tui.config.schema import ProviderSettings, Settings, config_path
@@ -158,7 +159,7 @@ async def test_providers_are_found_by_their_default_models_too(project: Path) ->
         await type_text(pilot, "house")
         await until(pilot, lambda: [row.name for row in screen.rows.rows] == ["mine"])
         await type_text(pilot, "x")
-        await until(pilot, lambda: providers_in(screen).strip() == "No matching providers.")
+        await until(pilot, lambda: providers_in(screen).strip() == "No matching providers or models.")
 
 
 @pytest.mark.exhaustive
@@ -342,6 +343,31 @@ async def test_looks(project: Path, size: tuple[int, int], theme: str) -> None:
         return app_over(ScriptedAgent(project))
 
     await check_looks("picker", make, prepare, sizes=[size], themes=[theme])
+
+
+async def test_a_model_of_the_current_provider_is_found_without_entering_that(project: Path) -> None:
+    config_path().parent.mkdir(parents=True)
+    config_path().with_name("models.toml").write_text('["mine/alpha-2"]\ncontext = 8000\n')
+    async with ChatPeer() as peer:
+        agent = agent_at(peer.base_url, project)
+        await agent.choose_model("mine", "house")
+        async with at_work(agent) as pilot:
+            screen = await picker(pilot)
+            assert "alpha-2" not in models_in(screen)
+            await type_text(pilot, "mine")
+            await until(pilot, lambda: "1 of" in shown(screen.heading))
+            assert not picks_model(screen)
+            screen.query_one("#picker-filter", Input).value = "alph"
+            await until(pilot, lambda: "mine/alpha-2" in models_in(screen))
+            assert picks_model(screen)
+            assert peer.base_url in note_in(screen)
+            await pilot.press("enter")
+            await until(pilot, lambda: "Switched to mine/alpha-2." in told(pilot))
+            assert (agent.provider.name, agent.provider.model) == ("mine", "alpha-2")
+            screen = await picker(pilot)
+            await type_text(pilot, "keyed")
+            await pilot.press("enter")
+            await until(pilot, lambda: "keyed · " in shown(screen.heading))
 
 
 async def test_the_start_warns_of_a_model_that_ends_soon(project: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 from textual import events
 from textual.app import App
 
+from cogency_tui.errors import UsageError
 from cogency_tui.tui.kit.footer import Footer
 from cogency_tui.tui.review.text_editor import EditorTitle
 from cogency_tui.tui.terminal import external_editor
@@ -80,6 +81,22 @@ async def test_keys_typed_before_the_editor_has_the_terminal_decide_nothing(
     assert "'agent'" in (project / "notes.py").read_text()
     await one.press("n")
     assert one.states == ("reverted",)
+
+
+@pytest.mark.parametrize("fails", [False, True])
+async def test_what_the_editor_wrote_is_shown_when_it_has_ended(
+    one: Reviewer, monkeypatch: pytest.MonkeyPatch, fails: bool
+) -> None:
+    async def write_there(_app: App[Any], path: str, _environ: Mapping[str, str]) -> None:
+        Path(path).write_text(LINES.replace("line_5 = 5\n", "line_5 = 'mine'\n"))
+        if fails:
+            raise UsageError("nano exited with 1.")
+
+    monkeypatch.setenv("EDITOR", "nano")
+    monkeypatch.setattr(external_editor, "open_outside", write_there)
+    assert "line_5 = 'mine'" not in shown(one.view)
+    await one.press("o")
+    await one.until(lambda: "line_5 = 'mine'" in shown(one.view))
 
 
 async def test_the_field_is_right_below_its_hunk_which_stays_visible(one: Reviewer) -> None:

@@ -195,6 +195,35 @@ async def test_without_a_worktree_there_is_nothing_to_merge_or_remove(shop: Path
         await until(pilot, lambda: told(pilot).startswith("This conversation is not in a worktree."))
 
 
+async def test_merge_with_the_name_of_another_worktree_says_that_it_takes_none(shop: Path) -> None:
+    agent = agent_over(shop)
+    async with app_over(agent).run_test(size=(120, 40), notifications=True) as pilot:
+        await opened(pilot)
+        await send(pilot, "/worktree merge parser")
+        await until(pilot, lambda: told(pilot).startswith("/worktree merge takes no name: it merges"))
+        await send(pilot, "/worktree parser")
+        await in_worktree(pilot, "parser")
+        (main_of(pilot).agent.project / "new.py").write_text("new\n")
+        await send(pilot, "/worktree merge parser")
+        await until(pilot, lambda: told(pilot).startswith("Merged into main: 1 file changed."))
+    await agent.close()
+
+
+@pytest.mark.parametrize(
+    ("argument", "text"),
+    [
+        ("remove", "This conversation is not in a worktree. This project is not in a git repository."),
+        ("merge", "This conversation is not in a worktree. This project is not in a git repository."),
+        ("list", "There are no worktrees. This project is not in a git repository."),
+    ],
+)
+async def test_without_a_repository_no_worktree_is_offered(project: Path, argument: str, text: str) -> None:
+    async with app_over(agent_over(project)).run_test(size=(120, 40), notifications=True) as pilot:
+        await opened(pilot)
+        await send(pilot, f"/worktree {argument}")
+        await until(pilot, lambda: told(pilot) == text)
+
+
 async def test_a_name_that_cannot_be_used_is_reported(shop: Path) -> None:
     async with app_over(agent_over(shop)).run_test(size=(120, 40), notifications=True) as pilot:
         await opened(pilot)
@@ -217,8 +246,8 @@ def test_what_would_be_lost_is_named() -> None:
         "  1 uncommitted file: a.py\n"
         "  2 commits of cogency/x that are not merged\n"
         "  “fix parser” is working in it\n"
-        "  “New conversation” is open in it, in process 12\n"
-        "  running in the background: npm start"
+        "  running in the background: npm start\n\n"
+        "“New conversation” is open in it, in process 12. It cannot go on there."
     )
     ignored = Losses(Unmerged([], 0, ["secret.env"], ["node_modules/"]))
     assert describe_loss("x", ignored) == (
