@@ -58,6 +58,7 @@ from cogency_tui.tui.questions.question_lines import (
     draw_too_small,
     one_line_of,
     title_of,
+    why_no_other,
 )
 from cogency_tui.tui.questions.reason_field import ReasonField
 from cogency_tui.tui.terminal.driver import is_read
@@ -821,6 +822,7 @@ class DockedQuestion(Vertical, Generic[Asked], can_focus=True):
         """Show another waiting question, or the asked one again."""
         place = max(0, min(self._looked_at + step, len(self.question.round().waiting)))
         if place == self._looked_at:
+            self._choices.show_remark(why_no_other(self._question_shown, step))
             return
         self._looked_at, body = place, self._body
         body.forget()

@@ -366,6 +366,14 @@ def answers_looking(question: AnyQuestion, place: int) -> list[Reply]:
     return [_PREVIOUS, *([_NEXT] if place < len(waiting) else []), STOP, remark]
 
 
+def why_no_other(question: AnyQuestion, step: int) -> str:
+    """Say why no other question can be viewed after `question`, or before it."""
+    if step < 0:
+        return "no question before this one waits"
+    number, total, _waiting, _unasked = question.round()
+    return f"question {number + 1} is not ready" if number < total else "this is the last question"
+
+
 RETURN = Reply("f6", "to answer", "take_focus")
 """The hint while the focus is elsewhere."""
 

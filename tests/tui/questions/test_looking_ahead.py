@@ -84,6 +84,24 @@ async def test_the_head_of_a_question_offers_what_can_be_viewed_and_a_click_show
         await until(pilot, lambda: "2 of 3" in body_of(app) and "]" not in body_of(app).splitlines()[0])
 
 
+async def test_a_question_that_cannot_be_viewed_says_why() -> None:
+    waiting = replace(EDIT, summary="Edit two", round=lambda: Round(2, 3))
+    question = replace(EDIT, summary="Edit one", round=lambda: Round(1, 3, (waiting,)))
+    async with asking_alone(question, (100, 30)) as (app, pilot, clock):
+        clock.now += 60
+        await until(pilot, lambda: app.question.check_action("look", (1,)))
+        answers = app.question.query_one(Answers)
+        for key, remark in (("left", "no question before this one waits"), ("right", "")):
+            await pilot.press(f"{key}_square_bracket")
+            await until(pilot, lambda remark=remark: remark in shown(answers))
+        await until(pilot, lambda: body_of(app).splitlines()[0].endswith("2 of 3  [ view previous"))
+        await pilot.press("right_square_bracket")
+        await until(pilot, lambda: "question 3 is not ready" in shown(answers))
+        await pilot.press("left_square_bracket")
+        await until(pilot, lambda: body_of(app).splitlines()[0].endswith("1 of 3  ] view next"))
+        assert "not ready" not in shown(answers)
+
+
 async def test_a_click_on_the_number_of_more_lines_scrolls_to_them() -> None:
     edit = replace(EDIT, detail="--- a/app.py\n+++ b/app.py\n@@ -0,0 +1,9 @@\n" + "+x\n" * 9)
     async with asking_alone(edit, (60, 16)) as (app, pilot, _clock):
