@@ -124,6 +124,8 @@ class InquiryPanel(DockedQuestion[Inquiry]):
         """True if the user had entered the question before something covered it, or where it was shown."""
         self._only_enters = False
         """True if the present key only enters the question."""
+        self._keeps_in_view = False
+        """True if the cursor was moved last, and nothing was scrolled since."""
         super().__init__(question, hands, after=after, away=away, clock=clock)
 
     def follow(self, other: DockedQuestion[Inquiry]) -> None:
@@ -296,8 +298,27 @@ class InquiryPanel(DockedQuestion[Inquiry]):
         self._select(self._selection._replace(cursor=row))
         self.timing.note_selection()
         self._bring_into_view()
+        self._keeps_in_view = True
+
+    def _fit(self) -> None:
+        super()._fit()
         # Other keys may take a row more.
-        self.call_after_refresh(self._bring_into_view)
+        self.call_after_refresh(self._keep_in_view)
+
+    def _keep_in_view(self) -> None:
+        if self._keeps_in_view:
+            self._bring_into_view()
+
+    def on_key(self, event: events.Key) -> None:
+        # Textual calls that of the base class as well.
+        del event
+        self._keeps_in_view = False
+
+    def on_mouse_scroll_up(self) -> None:
+        self._keeps_in_view = False
+
+    def on_mouse_scroll_down(self) -> None:
+        self._keeps_in_view = False
 
     def _bring_into_view(self) -> None:
         row, starts, body = self._selection.cursor, self._starts, self._body
