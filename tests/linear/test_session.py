@@ -229,7 +229,7 @@ def test_in_a_terminal_a_command_of_the_user_runs(project: Path, tmp_path: Path)
     with Terminal("--linear", cwd=project, data=tmp_path / "data") as terminal:
         terminal.wait_for("/help lists the commands")
         terminal.send("!echo $((6 * 7)); exit 3\n")
-        terminal.wait_for(": exit 3")
+        terminal.wait_for(": exit 3\n>")
         assert "\n42\nCommand ended after " in terminal.text
         terminal.send("/output\n")
         terminal.wait_for("/output\n42\n")

@@ -253,7 +253,9 @@ class PickerScreen(ListDialog["Chosen | None", Row]):
             models = self._models_of_used(words)
             # The models come before a provider that only its default model matches.
             named = [each for each in shown if not models or _matches(each.name, words)]
-            self.rows.show([*named, *models, *(each for each in shown if each not in named)], selected)
+            found = [*named, *models, *(each for each in shown if each not in named)]
+            # No more than without a filter: the box would grow under the user's eyes.
+            self.rows.show(found[: len(self._providers)], selected)
             facts = [_count("provider", len(shown), len(self._providers))] if shown or not models else []
             facts += [_count("model", len(models), len(models))] if models else []
             self.heading.state(" · ".join(facts))

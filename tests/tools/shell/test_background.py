@@ -266,6 +266,7 @@ async def test_what_was_read_while_it_is_watched_is_no_news(ground: Ground) -> N
     await until(lambda: ground.all.get(id).matches == 2)
     assert ground.all.read(id) == "error one\nerror two\n"
     assert ground.all.take_news() == ("", "")
+    await until(lambda: not (ground.directory / "go").exists())
     (ground.directory / "go").touch()
     await until(lambda: ground.all.get(id).matches == 3)
     assert ground.all.take_news()[0] == "p1: error three"
