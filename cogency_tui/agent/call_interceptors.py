@@ -73,6 +73,7 @@ async def intercept_before(interceptors: Sequence[CallInterceptor], call: Interc
         except ToolError:
             raise
         except Exception:
+            # A defect of an interceptor must not stop the call.
             _log.exception("An interceptor broke before %s", call.tool)
 
 
@@ -85,6 +86,7 @@ async def intercept_after(
         try:
             completed = await interceptor.after(call, outcome)
         except Exception:
+            # The call has run: its outcome must reach the model.
             _log.exception("An interceptor broke after %s", call.tool)
             continue
         if completed.note != outcome.note:

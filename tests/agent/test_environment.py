@@ -399,9 +399,9 @@ async def test_in_another_project_the_next_message_says_where_the_model_is_now(
     assert second[0]["type"] == third[0]["type"] == "user"
     there = second[0].get("environment", "")
     assert block.startswith("[engine] Environment as this conversation begins.")
-    assert there.startswith("[engine] Environment as this conversation goes on.")
+    assert there.startswith("[engine] Environment as this conversation continues.")
     assert f"Project directory: {elsewhere}\n" in there
-    assert "This conversation goes on in" not in there
+    assert "This conversation continues in" not in there
     assert "environment" not in third[0]
     assert sent_by(other)[1][1]["content"] == f"{block}\n\ndo it"
     async with Agent(
@@ -425,7 +425,7 @@ async def test_a_conversation_that_leaves_the_copy_of_a_rerun_says_that_its_chan
     first = describe(Workspace(copies[0]), "auto", can_ask=False)
     assert "scratch copy" not in describe(Workspace(copies[1]), "auto", can_ask=False, last=first)
     assert describe(Workspace(project), "auto", can_ask=False, last=first).split("\n")[1] == (
-        f"[engine] This conversation goes on in {project}. What was changed in the scratch copy {copies[0]} is"
+        f"[engine] This conversation continues in {project}. What was changed in the scratch copy {copies[0]} is"
         " not in these files."
     )
     deep = tmp_path.joinpath(*(f"{'directory' * 20}/" * 8).split("/"))

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from cogency_tui.agent.agent import Agent
-from cogency_tui.agent.project.comparison import Comparison
 from cogency_tui.agent.project.file_digests import FileDigests, SourceFile
 from cogency_tui.agent.project.started_programs import programs_of_hooks
+from cogency_tui.agent.project.surveyed_files import SurveyedFiles
 from cogency_tui.agent.project.trust import FILE_NAME, Survey, Trust, TrustState
 from cogency_tui.errors import WorkspaceError
 from cogency_tui.workspace.nofollow_access import Directory
@@ -86,7 +86,7 @@ def test_each_file_is_read_once(project: Path) -> None:
     (project / "a/x.py").write_text("x")
     digests = Counting()
     commands = [f"python3 a/x.py {each}" for each in range(50)]
-    found = programs_of_hooks(project, commands, Comparison(project, digests))
+    found = programs_of_hooks(project, commands, SurveyedFiles(project, digests))
     assert set(found.files) == {"../a/x.py", "../a/**"}
     assert digests.names == ["x.py"]
 

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from cogency_tui.agent.project.comparison import INDEXES
 from cogency_tui.agent.project.inert_programs import is_inert
 from cogency_tui.agent.project.started_programs import PROJECT
+from cogency_tui.agent.project.surveyed_files import INDEXES
 from cogency_tui.errors import WorkspaceError
 from cogency_tui.tools.shell.command_line import parse
 from cogency_tui.tools.shell.interpreter_code import is_code_option, script

@@ -4,7 +4,7 @@ and those that they name by a relative path. Of a hook in the project's root its
 they are what the agent works on.
 
 Invariant: the configuration is read before it is trusted, so only the names of files in it are used, and
-what is compared of them is limited (`comparison`). The calls block.
+what is compared of them is limited (`surveyed_files`). The calls block.
 """
 
 import os
@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import Any, cast
 
 from cogency_tui.agent.project.cogency_folder import CONFIG, FOLDER, LARGEST_CONFIG
-from cogency_tui.agent.project.comparison import (
+from cogency_tui.agent.project.surveyed_files import (
     LIMIT,
     MOST_SEEN,
     NAMES,
-    Comparison,
+    SurveyedFiles,
     SurveyLimitError,
     is_source,
 )
@@ -88,29 +88,29 @@ class Programs:
     problem: str = ""
 
 
-def programs_of(project: Path, files: Mapping[str, bytes], comparison: Comparison | None = None) -> Programs:
+def programs_of(project: Path, files: Mapping[str, bytes], surveyed: SurveyedFiles | None = None) -> Programs:
     """The programs of the servers and hooks in the configuration of a project (resolved), one of its
     `files`.
     """
     config = files.get(CONFIG, b"")
-    comparison = comparison or Comparison(project)
-    servers = (_started_by_server(server, comparison) for server in _tables(config, "mcp"))
+    surveyed = surveyed or SurveyedFiles(project)
+    servers = (_started_by_server(server, surveyed) for server in _tables(config, "mcp"))
     tables = _tables(config, "hooks")
     lines = ((_as_line(hook["command"]), hook.get("enabled", True) is not False) for hook in tables)
-    hooks = (_started_by_hook(line, comparison, runs=runs) for line, runs in lines if line)
-    return _compared(chain(servers, hooks), comparison)
+    hooks = (_started_by_hook(line, surveyed, runs=runs) for line, runs in lines if line)
+    return _compared(chain(servers, hooks), surveyed)
 
 
 def programs_of_hooks(
     project: Path,
     commands: Sequence[str],
-    comparison: Comparison | None = None,
+    surveyed: SurveyedFiles | None = None,
     idle: Collection[str] = (),
 ) -> Programs:
     """The programs of hooks, given by their command lines, of which the `idle` ones do not run."""
-    comparison = comparison or Comparison(project)
-    hooks = (_started_by_hook(line, comparison, runs=line not in idle) for line in commands)
-    return _compared(hooks, comparison)
+    surveyed = surveyed or SurveyedFiles(project)
+    hooks = (_started_by_hook(line, surveyed, runs=line not in idle) for line in commands)
+    return _compared(hooks, surveyed)
 
 
 def _shown(command: str) -> str:
@@ -130,26 +130,26 @@ class _Started:
     runs: bool = True
 
 
-def _started_by_server(server: Mapping[str, Any], comparison: Comparison) -> _Started:
-    project = comparison.project
-    everything = _named(server, comparison)
+def _started_by_server(server: Mapping[str, Any], surveyed: SurveyedFiles) -> _Started:
+    project = surveyed.project
+    everything = _named(server, surveyed)
     named = _outside_folder(everything, project)
     places = _places(project, server, named)
     return _Started(" ".join(_words(server)), named, places, bool(everything or places))
 
 
-def _started_by_hook(line: str, comparison: Comparison, *, runs: bool) -> _Started:
+def _started_by_hook(line: str, surveyed: SurveyedFiles, *, runs: bool) -> _Started:
     if len(line) > _LONGEST_COMMAND:
         return _Started(line, (), (), is_whole=False, runs=runs)
     # The parser is loaded where there are hooks.
     from cogency_tui.agent.project.hook_commands import runs_of
 
-    project, table = comparison.project, _hook_table(line, comparison.project)
+    project, table = surveyed.project, _hook_table(line, surveyed.project)
     # What a hook writes, such as a log, changes each time.
-    everything = [path for path in _named(table, comparison) if is_source(path) or _decides(path)]
+    everything = [path for path in _named(table, surveyed) if is_source(path) or _decides(path)]
     if any(Path(word).name in _MANIFESTS for word in _words(table)):
         everything += _manifests(project)
-    found = runs_of(line, project, comparison.check)
+    found = runs_of(line, project, surveyed.check)
     named = _outside_folder([*everything, *found.paths], project)
     return _Started(line, named, _places_of_hook(project, named), found.is_whole, runs)
 
@@ -159,24 +159,24 @@ def _outside_folder(paths: Sequence[Path], project: Path) -> list[Path]:
     return [path for path in dict.fromkeys(paths) if not path.is_relative_to(project / FOLDER)]
 
 
-def _compared(commands: Iterable[_Started], comparison: Comparison) -> Programs:
+def _compared(commands: Iterable[_Started], surveyed: SurveyedFiles) -> Programs:
     found: dict[str, Program] = {}
     unknown: list[str] = []
     try:
         for command in commands:
-            comparison.check()
-            files = [comparison.file(path) for path in command.files]
-            sources = [comparison.sources(place) for place in command.places]
+            surveyed.check()
+            files = [surveyed.file(path) for path in command.files]
+            sources = [surveyed.sources(place) for place in command.places]
             for place, each in zip(command.places, sources, strict=True):
                 if each is not None and each.count:
-                    name = f"{ABOVE}{(place.relative_to(comparison.project) / '**').as_posix()}"
+                    name = f"{ABOVE}{(place.relative_to(surveyed.project) / '**').as_posix()}"
                     found[name] = Program(each.size, each.digest, each.count)
             is_whole = command.is_whole and None not in files and None not in sources
             if command.runs and (not is_whole or len(found) + len(files) > _MOST_FILES):
                 unknown.append(_shown(command.command))
             for path, file in islice(zip(command.files, files, strict=True), _MOST_FILES - len(found)):
                 if file is not None:
-                    name = f"{ABOVE}{path.relative_to(comparison.project).as_posix()}"
+                    name = f"{ABOVE}{path.relative_to(surveyed.project).as_posix()}"
                     found[name] = Program(file.size, file.digest)
     except SurveyLimitError:
         return Programs(problem=f"What its MCP servers and hooks start is {LIMIT}.")
@@ -266,9 +266,9 @@ def _words(server: Mapping[str, Any]) -> list[str]:
     return [word for word in given if isinstance(word, str)]
 
 
-def _named(server: Mapping[str, Any], comparison: Comparison) -> list[Path]:
+def _named(server: Mapping[str, Any], surveyed: SurveyedFiles) -> list[Path]:
     """The files inside the project that a server's table names, each once."""
-    words, project = _words(server), comparison.project
+    words, project = _words(server), surveyed.project
     variables: object = server.get("env", {})
     values = cast("dict[str, object]", variables).values() if isinstance(variables, dict) else ()
     texts = [*words, *(value for value in values if isinstance(value, str))]
@@ -280,7 +280,7 @@ def _named(server: Mapping[str, Any], comparison: Comparison) -> list[Path]:
     found: dict[Path, None] = {}
     for base in _bases(project, server):
         for piece in dict.fromkeys(pieces):
-            comparison.check()
+            surveyed.check()
             path = _joined(base, piece)
             if path is not None and path.is_relative_to(project):
                 found |= dict.fromkeys(each for each in _files_at(path) if _is_inside(each, project))

@@ -30,10 +30,10 @@ from cogency_tui.agent.project.cogency_folder import (
     list_files,
     read_files,
 )
-from cogency_tui.agent.project.comparison import Comparison
 from cogency_tui.agent.project.file_digests import FileDigests, identity_of, is_settled
 from cogency_tui.agent.project.skill_places import home, may_be_in
 from cogency_tui.agent.project.started_programs import ABOVE, programs_of, programs_of_hooks
+from cogency_tui.agent.project.surveyed_files import SurveyedFiles
 from cogency_tui.config import toml_reader
 from cogency_tui.config.edit import changing, write_table
 from cogency_tui.config.workflows import problem_of
@@ -277,8 +277,8 @@ class Trust:
         """The current files of `.cogency/` and the settings files that are trusted, by the names that a
         survey gives them.
         """
-        comparison = Comparison(project, self._file_digests)
-        found = [*self._find_folder(project, comparison), *_find_settings(project, comparison)]
+        surveyed = SurveyedFiles(project, self._file_digests)
+        found = [*self._find_folder(project, surveyed), *_find_settings(project, surveyed)]
         known = self._known_safely(project) if found else None
         contents: dict[str, bytes] = {}
         for part in found:
@@ -397,15 +397,15 @@ class Trust:
 
     def _find(self, project: Path) -> "list[_Found]":
         folders = self._skill_folders(project)
-        comparison = Comparison(project, self._file_digests)
+        surveyed = SurveyedFiles(project, self._file_digests)
         return [
-            *self._find_folder(project, comparison),
+            *self._find_folder(project, surveyed),
             *(_skill_part(folder) for folder in folders if not folder.link),
-            *_find_settings(project, comparison),
+            *_find_settings(project, surveyed),
         ]
 
     @staticmethod
-    def _find_folder(project: Path, comparison: Comparison) -> "Iterator[_Found]":
+    def _find_folder(project: Path, surveyed: SurveyedFiles) -> "Iterator[_Found]":
         """The `.cogency/` folder, if there is one with files."""
         try:
             contents = read_files(project)
@@ -414,7 +414,7 @@ class Trust:
             return
         if not contents:
             return
-        programs = programs_of(project, contents, comparison)
+        programs = programs_of(project, contents, surveyed)
         entries = [FolderEntry(name, len(data)) for name, data in contents.items()]
         entries += [FolderEntry(name, file.size, file.kind) for name, file in programs.files.items()]
         digests = {name: _hash(data) for name, data in contents.items()}
@@ -524,7 +524,7 @@ def _state_of_skill(folder: "SkillFolder", known: Trusted | None, *, is_refused:
     return _compared(_skill_part(folder), known, is_refused=is_refused).state
 
 
-def _find_settings(project: Path, comparison: Comparison) -> Iterator[_Found]:
+def _find_settings(project: Path, surveyed: SurveyedFiles) -> Iterator[_Found]:
     """The settings files with hooks. In a home directory they are the user's own."""
     if project == home():
         return
@@ -543,7 +543,7 @@ def _find_settings(project: Path, comparison: Comparison) -> Iterator[_Found]:
             # A link, or a directory that cannot be entered: there are no settings that could count.
             continue
         if _HOOKS in data:
-            yield _settings_part(name, data, comparison)
+            yield _settings_part(name, data, surveyed)
 
 
 def _unusable(project: Path, name: str) -> FolderEntry:
@@ -555,13 +555,13 @@ def _unusable(project: Path, name: str) -> FolderEntry:
     return FolderEntry(name, kind="unusable")
 
 
-def _settings_part(name: str, data: bytes, comparison: Comparison) -> "_Found":
+def _settings_part(name: str, data: bytes, surveyed: SurveyedFiles) -> "_Found":
     # Loaded where there are such settings.
     from cogency_tui.agent.hooks.claude_settings import command_lines
 
     lines = command_lines(data)
     idle = {*lines} - {*command_lines(data, running=True)}
-    programs = programs_of_hooks(comparison.project, lines, comparison, idle)
+    programs = programs_of_hooks(surveyed.project, lines, surveyed, idle)
     entries = [FolderEntry(name, len(data))]
     entries += [FolderEntry(file, program.size, program.kind) for file, program in programs.files.items()]
     digests = {name: _hash(data)}

@@ -183,7 +183,7 @@ class PythonReach:
                 for line in path.read_text("utf-8", "replace").splitlines():
                     added = line.strip()
                     is_path = added and not added.startswith(("#", "import ", "import\t"))
-                    if is_path and not self._is_inside(os.path.join(directory, added)):  # noqa: PTH118
+                    if is_path and not self._is_inside(os.path.join(directory, added)):  # noqa: PTH118 (text)
                         raise _LeadsOutside(f"{self._name(path)} adds {one_line(added)[:_LONGEST_NAME]}")
 
     def _depth(self, path: str) -> int:

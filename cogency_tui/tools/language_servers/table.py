@@ -69,7 +69,7 @@ class LanguageServer:
         if "/" in name:
             path = os.path.expanduser(name)  # noqa: PTH111 (as text)
             inside = not is_outside(path, (project,))
-            return shutil.which(path) if os.path.isabs(path) and (allowed or not inside) else None  # noqa: PTH117
+            return shutil.which(path) if os.path.isabs(path) and (allowed or not inside) else None  # noqa: PTH117 (text)
         if allowed:
             places = [str(project / each) for each in _PROJECT_PROGRAMS]
             listed = [each for each in environ.get("PATH", "").split(os.pathsep) if each.startswith("/")]

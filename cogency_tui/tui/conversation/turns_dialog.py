@@ -6,25 +6,20 @@ from time import time
 from typing import ClassVar, TypeVar
 
 from textual.binding import Binding, BindingType
-from textual.widget import Widget
-from textual.widgets import Input
 
 from cogency_tui.tui.conversation.turns import Turn, columns_of, draw_turn
 from cogency_tui.tui.kit.dialogs import Choice, DialogBody
-from cogency_tui.tui.kit.filter_line import FilterField
+from cogency_tui.tui.kit.filtered_list_dialog import FilteredListDialog, matches
 from cogency_tui.tui.kit.lines import Line
-from cogency_tui.tui.kit.list_dialog import ListDialog
 from cogency_tui.tui.kit.select_list import LETTERS, SelectList, list_keys
 from cogency_tui.tui.theme_styles import ThemeStyles
 
 Result = TypeVar("Result")
 
 
-class TurnsDialog(ListDialog[Result, Turn]):
+class TurnsDialog(FilteredListDialog[Result, Turn]):
     """Lists `turns`, with the one of the message `selected` selected first. A subclass binds `open`, which
     Enter runs, and `back`."""
-
-    AUTO_FOCUS = "FilterField"
 
     def __init__(
         self,
@@ -39,42 +34,17 @@ class TurnsDialog(ListDialog[Result, Turn]):
         super().__init__(name, title, rows, note)
         self._turns = turns
         self._first = selected
-        self._field = FilterField(id=f"{name}-filter")
-        self._filtered = ""
         self._now = time()
         self._columns = columns_of(turns, self._now)
-
-    def parts(self) -> list[Widget]:
-        return [self._field, *super().parts()]
 
     async def on_mount(self) -> None:
         self.rows.show(self._turns, self._first)
         await self.moved()
         self._count()
 
-    def on_input_changed(self, event: Input.Changed) -> None:
-        event.stop()
-        self.catch_up()
-
-    @property
-    def closing(self) -> Choice:
-        """The key that clears the filter, or else closes the dialog."""
-        return ("escape", "clear filter" if self._filtered else "close", "back")
-
-    def catch_up(self) -> None:
-        if self._filtered != self._field.value:
-            self._filtered = self._field.value
-            words = self._filtered.casefold().split()
-            found = [turn for turn in self._turns if all(word in turn.text.casefold() for word in words)]
-            self.rows.show(found, self.rows.key)
-            self._count()
-            self.show_selected()
-
-    def action_back(self) -> None:
-        if self._field.value:
-            self._field.value = ""
-        else:
-            self.dismiss(None)
+    def show_matching(self, text: str) -> None:
+        self.rows.show([turn for turn in self._turns if matches(turn.text, text)], self.rows.key)
+        self._count()
 
     def _count(self) -> None:
         total, found = len(self._turns), len(self.rows.rows)

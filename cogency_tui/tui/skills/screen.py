@@ -1,7 +1,7 @@
 """The dialog of skills: a line for each, and the selected one in full; Enter starts it in the prompt."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from operator import attrgetter
 from pathlib import Path
 from typing import ClassVar, Literal, NamedTuple
@@ -9,7 +9,6 @@ from typing import ClassVar, Literal, NamedTuple
 from rich.segment import Segment
 from textual.binding import Binding, BindingType
 from textual.widget import Widget
-from textual.widgets import Input
 
 from cogency_tui.agent.project.skill_places import SKILL_FILE
 from cogency_tui.agent.project.skills import ListedSkill, SkillState
@@ -17,9 +16,9 @@ from cogency_tui.errors import CogencyError
 from cogency_tui.safe_text import one_line, reveal
 from cogency_tui.tui.kit.cell_text import cells, fit
 from cogency_tui.tui.kit.dialogs import Choice
-from cogency_tui.tui.kit.filter_line import FilterField
+from cogency_tui.tui.kit.filtered_list_dialog import FilteredListDialog, matches
 from cogency_tui.tui.kit.lines import Line, wrap
-from cogency_tui.tui.kit.list_dialog import ListDialog, Note
+from cogency_tui.tui.kit.list_dialog import Note
 from cogency_tui.tui.kit.select_list import LETTERS, SelectList, list_keys
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.theme_styles import ThemeStyles
@@ -123,7 +122,7 @@ def draw_skill_note(listed: ListedSkill | None, width: int, styles: ThemeStyles)
         return lines
     file = listed.skill.file
     if file.hidden:
-        lines += wrap([Segment("Only you start it: the model does not see it before.", styles("dim"))], width)
+        lines += wrap([Segment("Only you start it; the model sees it only then.", styles("dim"))], width)
     if not file.invocable:
         lines += wrap([Segment("Only the model starts it.", styles("dim"))], width)
     if file.allowed_tools:
@@ -137,7 +136,7 @@ def draw_skill_note(listed: ListedSkill | None, width: int, styles: ThemeStyles)
     return lines
 
 
-class SkillsScreen(ListDialog[SkillAction, ListedSkill]):
+class SkillsScreen(FilteredListDialog[SkillAction, ListedSkill]):
     """Shows `skills`, those in use first."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -146,7 +145,6 @@ class SkillsScreen(ListDialog[SkillAction, ListedSkill]):
         Binding("f2", "view", "View", id="skills.view", tooltip="Show its instructions"),
         *list_keys("skills", without=LETTERS),
     ]
-    AUTO_FOCUS = "FilterField"
     BOX = "-wide"
 
     def __init__(self, skills: Sequence[ListedSkill], project: Path) -> None:
@@ -154,11 +152,9 @@ class SkillsScreen(ListDialog[SkillAction, ListedSkill]):
         super().__init__("skills", "Skills", rows, Note(self._draw_note, id="skills-note"))
         self._skills = sorted(skills, key=lambda skill: skill.state is not SkillState.ACTIVE)
         self._project = project
-        self._field = FilterField(id="skills-filter")
-        self._filtered = ""
 
-    def parts(self) -> list[Widget]:
-        return [*([self._field] if self._skills else []), *super().parts()]
+    def parts(self) -> Iterable[Widget]:
+        return [each for each in super().parts() if self._skills or each is not self._field]
 
     def on_mount(self) -> None:
         self.rows.notice = "No matching skills." if self._skills else _NONE
@@ -168,20 +164,12 @@ class SkillsScreen(ListDialog[SkillAction, ListedSkill]):
         self.heading.state(count_skills(self._skills))
         self.show_selected()
 
-    def on_input_changed(self, event: Input.Changed) -> None:
-        event.stop()
-        self.catch_up()
-
-    def catch_up(self) -> None:
-        if self._filtered != self._field.value:
-            self._filtered = self._field.value
-            words = self._filtered.casefold().split()
-            found = [skill for skill in self._skills if all(word in _text_of(skill) for word in words)]
-            text = self._filtered.strip().casefold()
-            found.sort(key=lambda skill: (skill.name.casefold() != text, not _begins(skill.name, text)))
-            is_named = bool(found) and found[0].name.casefold() == text
-            self.rows.show(found, found[0].place if is_named else self.rows.key)
-            self.show_selected()
+    def show_matching(self, text: str) -> None:
+        """Show the skills that match, with an exact name first."""
+        found = [skill for skill in self._skills if matches(_text_of(skill), text)]
+        found.sort(key=lambda skill: (skill.name.casefold() != text, not _begins(skill.name, text)))
+        is_named = bool(found) and found[0].name.casefold() == text
+        self.rows.show(found, found[0].place if is_named else self.rows.key)
 
     def note_lines(self, height: int) -> int:
         """A third of the screen, for the description of a skill."""
@@ -196,13 +184,7 @@ class SkillsScreen(ListDialog[SkillAction, ListedSkill]):
             found.append(("enter", "review trust", "open"))
         if skill is not None and can_view(skill):
             found.append(("f2", "view", "view"))
-        return [*found, ("escape", "clear filter" if self._filtered else "close", "back")]
-
-    def action_back(self) -> None:
-        if self._field.value:
-            self._field.value = ""
-        else:
-            self.dismiss(None)
+        return [*found, self.closing]
 
     def action_open(self) -> None:
         self.catch_up()

@@ -8,20 +8,17 @@ from typing import ClassVar, NamedTuple
 
 from rich.segment import Segment
 from textual.binding import Binding, BindingType
-from textual.widget import Widget
-from textual.widgets import Input
 
 from cogency_tui.agent.project.cogency_folder import FOLDER
-from cogency_tui.agent.project.comparison import Comparison
 from cogency_tui.agent.project.started_programs import ABOVE
+from cogency_tui.agent.project.surveyed_files import SurveyedFiles
 from cogency_tui.agent.project.trust import Survey
 from cogency_tui.errors import CogencyError
 from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.cell_text import cells
 from cogency_tui.tui.kit.dialogs import Choice
-from cogency_tui.tui.kit.filter_line import FilterField
+from cogency_tui.tui.kit.filtered_list_dialog import FilteredListDialog, matches
 from cogency_tui.tui.kit.lines import Line
-from cogency_tui.tui.kit.list_dialog import ListDialog
 from cogency_tui.tui.kit.number_format import plural, size
 from cogency_tui.tui.kit.select_list import LETTERS, SelectList, list_keys
 from cogency_tui.tui.kit.typed_app import app_of
@@ -40,7 +37,7 @@ class ReviewFile(NamedTuple):
 def files_of(survey: Survey, project: Path) -> list[ReviewFile]:
     """The files that are compared, those of directories too, changed ones first. Blocks."""
     found: dict[str, ReviewFile] = {}
-    comparison = Comparison(project)
+    surveyed = SurveyedFiles(project)
     for part in survey.parts:
         changed = set(part.changed)
         for entry in part.entries:
@@ -49,7 +46,7 @@ def files_of(survey: Survey, project: Path) -> list[ReviewFile]:
             )
             if path.endswith("/**"):
                 mark = "changed" if entry.name in changed else ""
-                for name, size_of_it in comparison.source_files(path.removesuffix("/**")).items():
+                for name, size_of_it in surveyed.source_files(path.removesuffix("/**")).items():
                     found.setdefault(name, ReviewFile(name, size_of_it, mark and "in changed folder"))
             if entry.kind:
                 continue
@@ -70,7 +67,7 @@ def draw_file(file: ReviewFile, width: int, styles: ThemeStyles, on: str) -> Lin
     )
 
 
-class TrustFilesScreen(ListDialog[None, ReviewFile]):
+class TrustFilesScreen(FilteredListDialog[None, ReviewFile]):
     """Lists `files` of `project`."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -78,7 +75,6 @@ class TrustFilesScreen(ListDialog[None, ReviewFile]):
         Binding("escape", "back", "Close", id="trust_files.back", tooltip="Clear the filter, or close"),
         *list_keys("trust_files", without=LETTERS),
     ]
-    AUTO_FOCUS = "FilterField"
     BOX = "-wide"
 
     def __init__(self, files: Sequence[ReviewFile], project: Path) -> None:
@@ -87,41 +83,21 @@ class TrustFilesScreen(ListDialog[None, ReviewFile]):
         super().__init__("trust-files", "Files to review", rows)
         self._files = files
         self._project = project
-        self._field = FilterField(id="trust-files-filter")
-        self._filtered = ""
-
-    def parts(self) -> list[Widget]:
-        return [self._field, self.rows]
 
     def on_mount(self) -> None:
         self.rows.show(self._files)
         self.heading.state(plural(len(self._files), "file"))
         self.show_selected()
 
-    def on_input_changed(self, event: Input.Changed) -> None:
-        event.stop()
-        self.catch_up()
-
-    def catch_up(self) -> None:
-        if self._filtered != self._field.value:
-            self._filtered = self._field.value
-            words = self._filtered.casefold().split()
-            found = [file for file in self._files if all(word in file.path.casefold() for word in words)]
-            self.rows.show(found, self.rows.key)
-            self.show_selected()
+    def show_matching(self, text: str) -> None:
+        self.rows.show([file for file in self._files if matches(file.path, text)], self.rows.key)
 
     def choices(self) -> list[Choice]:
         view: list[Choice] = [("enter", "view", "open")] if self.rows.row is not None else []
-        return [*view, ("escape", "clear filter" if self._filtered else "close", "back")]
+        return [*view, self.closing]
 
     async def clicked(self) -> None:
         await self.action_open()
-
-    def action_back(self) -> None:
-        if self._field.value:
-            self._field.value = ""
-        else:
-            self.dismiss(None)
 
     async def action_open(self) -> None:
         from cogency_tui.agent.project.file_review import read_for_review

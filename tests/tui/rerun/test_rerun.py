@@ -234,7 +234,7 @@ async def test_a_fork_of_a_rerun_and_a_conversation_opened_in_it_work_in_the_pro
         assert said["type"] == "user"
         block = said.get("environment", "")
         assert f"\nProject directory: {project}\n" in block
-        assert f"goes on in {project}. What was changed in the scratch copy {copy} is not in" in block
+        assert f"continues in {project}. What was changed in the scratch copy {copy} is not in" in block
         open_conversations_of(pilot.app).go_to(rerun)
         await pilot.press("escape")
         await rerun.action_command("resume", "past")

@@ -76,7 +76,7 @@ def is_source(path: Path) -> bool:
     return path.suffix.casefold() in _ENDINGS or os.access(path, os.X_OK)
 
 
-class Comparison:
+class SurveyedFiles:
     """The files of `project` (resolved) as they are during one survey; `digests` outlive it."""
 
     def __init__(self, project: Path, digests: FileDigests | None = None) -> None:
