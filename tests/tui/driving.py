@@ -149,9 +149,15 @@ def question_of(pilot: Pilot[Any]) -> QuestionPanel | None:
 async def answer(pilot: Pilot[Any], key: str) -> None:
     """Answer the waiting question with a key as soon as it accepts any."""
     question = await asked(pilot)
+
+    def accepts_keys() -> object:
+        return question.check_action("answer", (True, "once"))
+
     question.clock = lambda: monotonic() + 60
-    await until(pilot, lambda: question.check_action("answer", (False, "once")))
-    await until(pilot, lambda: question.check_action("answer", (True, "once")))
+    await until(pilot, accepts_keys)
+    # An edit that follows another one begins its pause anew when it hears of its first frame.
+    await pilot.pause()
+    await until(pilot, accepts_keys)
     await pilot.press(key)
     await until(pilot, lambda: question_of(pilot) is not question)
 
