@@ -21,6 +21,8 @@ from cogency_tui.workspace import search_worker, text_search
 from cogency_tui.workspace.protected_names import shown
 from cogency_tui.workspace.text_files import decode
 
+NO_PATCHES = "apply_patch is edit here, one call for each change; write creates a file."
+
 MOST_FILES = 500
 LONGEST_DIFF = 4_000
 LONGEST_DIFFS = 20_000

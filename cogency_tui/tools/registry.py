@@ -30,7 +30,7 @@ from cogency_tui.tools.base import (
     Touch,
     Touching,
 )
-from cogency_tui.tools.edit import Edit, Replace
+from cogency_tui.tools.edit import NO_PATCHES, Edit, Replace
 from cogency_tui.tools.files import List, Read, Write
 from cogency_tui.tools.find import Find
 from cogency_tui.tools.plan import Plan
@@ -46,7 +46,7 @@ from cogency_tui.workspace.protected_names import shown
 
 _ELSEWHERE = {
     "multi_edit": ("edit", "MultiEdit is edit here, one call for each change."),
-    "apply_patch": ("edit", "apply_patch is edit here, one call for each change; write creates a file."),
+    "apply_patch": ("edit", NO_PATCHES),
     "insert": ("edit", "insert is edit here: old is a line, new is that line and the inserted text."),
     "notebook_edit": ("edit", "NotebookEdit is edit here: a notebook is a JSON file."),
     "notebook_read": ("read", "NotebookRead is read here: a notebook is a JSON file."),

@@ -173,6 +173,13 @@ async def test_arguments_that_can_mean_one_thing_only_are_understood(
         ("find", '{"content": "x", "exclude": "*.md"}', "narrow the search with path or pattern"),
         ("str_replace_editor", '{"path": "ten.txt", "insert_line": 3}', "new is that line and the inserted"),
         ("read", '{"file": null}', "must be a string, not null"),
+        (
+            "shell",
+            '{"command": ["apply_patch", "*** Begin Patch\\n*** End Patch"]}',
+            "apply_patch is edit here",
+        ),
+        ("shell", '{"command": "apply_patch <<E\\n*** End Patch\\nE"}', "apply_patch is edit here"),
+        ("shell", '{"command": "ls", "timeout_ms": "soon"}', "timeout is in seconds"),
     ],
 )
 async def test_arguments_that_are_not_understood_name_the_cure(

@@ -122,6 +122,12 @@ NAMES: list[tuple[str, dict[str, Any], str, dict[str, Any]]] = [
     ("bash", {"command": "ls", "timeout": "120500"}, "shell", {"command": "ls", "timeout": 121}),
     ("shell", {"command": ["bash", "-lc", "ls | wc"]}, "shell", {"command": "ls | wc"}),
     ("shell", {"command": ["/bin/sh", "-c", "ls"]}, "shell", {"command": "ls"}),
+    ("shell", {"command": '["bash", "-lc", "ls | wc"]'}, "shell", {"command": "ls | wc"}),
+    ("shell", {"command": '["cat", "a b"]'}, "shell", {"command": "cat 'a b'"}),
+    ("shell", {"command": "[ -f a ]"}, "shell", {"command": "[ -f a ]"}),
+    ("shell", {"command": "ls", "timeout_ms": 10000.0}, "shell", {"command": "ls", "timeout": 10}),
+    ("shell", {"command": "ls", "timeout_ms": "1500"}, "shell", {"command": "ls", "timeout": 2}),
+    ("run_shell_command", {"command": "ls", "dir_path": "src"}, "shell", {"command": "ls", "cwd": "src"}),
     ("container.exec", {"cmd": ["cat", "a b", "$x"]}, "shell", {"command": "cat 'a b' '$x'"}),
     (
         "shell",

@@ -7,10 +7,12 @@ exit status, signal and time-out.
 import errno
 import os
 import shlex
+import shutil
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, nullcontext
+from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from dataclasses import replace
 from importlib import import_module
+from math import ceil, isfinite
 from pathlib import Path
 from typing import Annotated, Any, cast
 
@@ -30,6 +32,7 @@ from cogency_tui.tools.base import (
     with_protected,
 )
 from cogency_tui.tools.bounded_output import HeadAndTail
+from cogency_tui.tools.edit import NO_PATCHES
 from cogency_tui.tools.journal_protocol import Found
 from cogency_tui.tools.shell.background import Background
 from cogency_tui.tools.shell.command_execution import Ended, run_command
@@ -55,19 +58,33 @@ _MORE_TIME = "[raise timeout (in seconds), or use background=true]"
 _IN_SANDBOX = "[it ran in a sandbox: no network, write access only to the project and /tmp]"
 
 
+def _number(value: Any) -> float:
+    """Read a number, also in quotes; 0 if it is none."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return 0
+    return number if isfinite(number) else 0
+
+
 def _milliseconds_read(value: Any, _given: Mapping[str, Any]) -> Mapping[str, Any]:
     """Read `timeout_ms`; each second that has begun counts."""
-    return {"timeout": -(-int(value) // 1000)} if str(value).isdecimal() else {}
+    number = _number(value)
+    return {"timeout": ceil(number / 1000)} if number > 0 else {}
 
 
 def _timeout_read(value: Any, _given: Mapping[str, Any]) -> Mapping[str, Any]:
     """Read `timeout`: more than an hour can only be milliseconds."""
-    number = int(value) if str(value).isdecimal() else 0
+    number = _number(value)
     return _milliseconds_read(number, {}) if number >= _LEAST_MILLISECONDS else {"timeout": value}
 
 
 def _command_read(value: Any, _given: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Read a command that is given as a list: the script of a shell, or else the words of a command."""
+    """Read a command that is given as a list, or as the JSON of one: the script of a shell, or else the words
+    of a command."""
+    if isinstance(value, str) and value.startswith("["):
+        with suppress(msgspec.DecodeError):
+            value = msgspec.json.decode(value, type=list[str])
     if not isinstance(value, list):
         return {"command": value}
     words = cast("list[Any]", value)
@@ -114,7 +131,7 @@ class Shell:
                 "cmd": "command",
                 "run_in_background": "background",
                 "is_background": "background",
-                **dict.fromkeys(("workdir", "working_directory", "directory"), "cwd"),
+                **dict.fromkeys(("workdir", "working_directory", "directory", "dir_path"), "cwd"),
             },
             ignored=frozenset(("justification", "with_escalated_permissions", "sandbox_permissions")),
             read={
@@ -155,6 +172,7 @@ class Shell:
 
     async def plan(self, args: ShellArgs, context: ToolContext) -> Intent:
         _require_text(args.command)
+        await in_thread(_require_no_patch, args.command)
         await in_thread(check, args.command, context.variables)
         cwd = await in_thread(_directory, args.cwd, context)
         # In a thread: reading commands takes much code, which nothing else needs.
@@ -294,6 +312,12 @@ def _require_text(command: str) -> None:
         os.fsencode(command)
     except UnicodeEncodeError:
         raise ToolError("The command has a lone surrogate, which is half a character.") from None
+
+
+def _require_no_patch(command: str) -> None:
+    """Refuse Codex's patches, which its shell applies: here, `apply_patch` is no program."""
+    if command.split(maxsplit=1)[:1] == ["apply_patch"] and shutil.which("apply_patch") is None:
+        raise ToolError(NO_PATCHES)
 
 
 def _directory(given: str, context: ToolContext) -> Location:
