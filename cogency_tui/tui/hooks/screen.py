@@ -100,6 +100,14 @@ def _last_run(run: HookRun, width: int, styles: ThemeStyles) -> list[Line]:
     return lines
 
 
+def _count(hooks: Sequence[ListedHook]) -> str:
+    """Count the hooks in use, and the files that wait for a decision: `2 in use, 1 file to review`."""
+    used = sum(listed.status is HookStatus.ACTIVE for listed in hooks)
+    waiting = sum(listed.status is HookStatus.UNTRUSTED for listed in hooks)
+    review = f", {plural(waiting, 'file')} to review" if waiting else ""
+    return f"{used} in use{review}" if hooks else "none"
+
+
 class HooksScreen(ListDialog[bool, ListedHook]):
     """Shows `hooks`; answers whether to review what the project brings."""
 
@@ -119,8 +127,7 @@ class HooksScreen(ListDialog[bool, ListedHook]):
 
     def on_mount(self) -> None:
         self.rows.update_rows(list(self._hooks))
-        used = sum(listed.status is HookStatus.ACTIVE for listed in self._hooks)
-        self.heading.state(f"{plural(used, 'hook')} in use" if self._hooks else "none")
+        self.heading.state(_count(self._hooks))
         self.show_selected()
 
     def note_lines(self, height: int) -> int:
