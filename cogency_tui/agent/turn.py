@@ -86,7 +86,7 @@ _ALL_FAIL = "the calls of the next answer all fail"
 _NO_CALL = "the next answer again neither calls a tool nor answers the user"
 _WOULD_END = (
     "Your answer ends the turn, and with it what still runs: {}. To wait for that, use processes with action "
-    "wait; otherwise give your answer again."
+    "wait and its id; otherwise give your answer again."
 )
 _ANY_EVENT = 2**62
 _BROKEN_OFF = "Not run: the turn failed before its block was complete."

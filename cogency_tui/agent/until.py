@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from cogency_tui.providers.base import Provider
     from cogency_tui.store.store import Store
     from cogency_tui.tools.base import Outcome
+    from cogency_tui.tools.shell.scanner import Simple
 
 TURNS = 20
 """The most turns, unless the user says otherwise."""
@@ -459,26 +460,30 @@ def _clock_time(at: float) -> str:
 def _is_unrunnable(ran: RanCommand) -> bool:
     """Return whether the shell could not run the command at all: no change of files makes it succeed."""
     if _NOT_RUN.match(ran["outcome"]):
-        return True
+        return _simple_command(ran["command"]) is not None
     return ran["outcome"] == "exit 2" and _BAD_SYNTAX.search(ran["output"]) is not None
+
+
+def _simple_command(command: str) -> "Simple | None":
+    """The command, if it is one that runs a program: what is more may succeed without one of its programs."""
+    from cogency_tui.tools.shell.scanner import scan
+
+    found = scan(command)
+    if "(" in command or len(found) != 1 or _IN_LIST.match(command) or found[0].then not in ("", "\n"):
+        return None
+    return found[0] if found[0].program else None
 
 
 async def _find_problem(
     run: "Callable[[str, Path, int], Awaitable[Outcome]]", directory: Path, command: str
 ) -> str:
     """Why the shell cannot run a command, as far as that is known without running it; empty if nothing is."""
-    from cogency_tui.tools.shell.scanner import scan
-
     parsed = await run(f"exec {_SHELL} -n -c {quote(command)}", directory, _PROBE_SECONDS)
     if parsed.failed and parsed.outcome in ("exit 1", "exit 2"):
         lines = [line for line in str(parsed.content).split("\n")[1:] if line.strip()]
         return _SOURCE.sub("", one_line(lines[0]))[:_LAST_LINE].rstrip(".") if lines else "syntax error"
-    found = scan(command)
-    if "(" in command or len(found) != 1 or _IN_LIST.match(command) or found[0].then not in ("", "\n"):
-        # What is more than one simple command may succeed without a program.
-        return ""
-    simple = found[0]
-    if not simple.program or any(word.text.startswith("PATH=") for word in simple.assignments):
+    simple = _simple_command(command)
+    if simple is None or any(word.text.startswith("PATH=") for word in simple.assignments):
         return ""
     first = simple.words[0]
     if first.pattern:

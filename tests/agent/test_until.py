@@ -339,6 +339,17 @@ async def test_a_command_that_can_be_run_begins_with_the_message(make_agent: Mak
     assert messages(events) == ["fix it"]
 
 
+@pytest.mark.parametrize(
+    "command", ["cd . && no-such-program -q", "echo hi; no-such-program", "true | ./app"]
+)
+async def test_a_program_that_is_missing_in_a_longer_command_is_a_failure(
+    make_agent: MakeAgent, command: str
+) -> None:
+    agent = make_agent("One.")
+    events = await work(agent, Until(command, Limits(turns=1)))
+    assert [text.startswith(f"`{command}` failed") for text in messages(events)] == [True]
+
+
 async def test_a_command_that_cannot_be_run_ends_after_the_turn_that_ran_already(
     make_agent: MakeAgent,
 ) -> None:

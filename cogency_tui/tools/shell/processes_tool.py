@@ -103,9 +103,17 @@ class Processes:
         )
 
     def _named(self, args: ProcessesArgs) -> BackgroundState:
-        if not args.id:
-            raise ToolError(f"processes cannot {args.action} without an id.", "List them to see their ids.")
-        return self._background.get(args.id)
+        """The command of a call; without an id the only one that runs, unless it would be stopped."""
+        if args.id:
+            return self._background.get(args.id)
+        running = [process for process in self._background.listed() if process.ended is None]
+        if len(running) == 1 and args.action != "stop":
+            return running[0]
+        ids = ", ".join(process.id for process in running)
+        raise ToolError(
+            f"The id is missing: which command is it to {args.action}?",
+            f"Running: {ids}." if ids else "None is running; list shows those that have ended.",
+        )
 
     def _listed(self, id: str) -> Outcome:
         there = [self._background.get(id)] if id else self._background.listed()

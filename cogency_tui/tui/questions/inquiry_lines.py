@@ -195,7 +195,8 @@ def replies_to(
     that has another meaning there."""
     entered = entered and not led
     question, count = inquiry.questions[at], len(selections)
-    replies = [_choosing(inquiry, question, entered=entered)]
+    is_at_choice = 0 <= selections[at].cursor < len(question.choices)
+    replies = [_choosing(inquiry, question, by_space=entered and is_at_choice)]
     step = enter_step(inquiry, selections, at) if entered else ""
     if step:
         replies.append(_entering(step))
@@ -206,16 +207,16 @@ def replies_to(
 
 def widest_replies_to(inquiry: Inquiry) -> list[Reply]:
     """The keys of a question that take the most room: no others of this inquiry need more."""
-    choosing = (_choosing(inquiry, question, entered=True) for question in inquiry.questions)
+    choosing = (_choosing(inquiry, question, by_space=True) for question in inquiry.questions)
     widest = max(choosing, key=lambda each: cells(each.head + each.label))
     turning = [_NEXT] if len(inquiry.questions) > 1 else []
     return [widest, _entering("write"), *turning, SKIP, _SKIP_SAYING, STOP]
 
 
-def _choosing(inquiry: Inquiry, question: UserQuestion, *, entered: bool) -> Reply:
-    """The keys that choose an answer to a question."""
+def _choosing(inquiry: Inquiry, question: UserQuestion, *, by_space: bool) -> Reply:
+    """The keys that choose an answer to a question; `by_space`: Space toggles the one under the cursor."""
     last = len(question.choices) + 1
-    if question.several and entered:
+    if question.several and by_space:
         return Reply("space", f"or 1–{last} Toggle", "mark")
     label = "Toggle" if question.several else "Choose" if len(inquiry.questions) > 1 else "Answer"
     return Reply(f"1–{last}", label, "")

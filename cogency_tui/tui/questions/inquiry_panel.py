@@ -414,7 +414,7 @@ class InquiryPanel(DockedQuestion[Inquiry]):
         elif step:
             self._go_on(gives=True)
         else:
-            how = "Space selects, n skips" if several else "↑ ↓ select, n skips"
+            how = f"1–{self._last_row + 1} select, n skips" if several else "↑ ↓ select, n skips"
             self._choices.show_remark(f"nothing selected: {how}")
 
     def action_decline(self) -> None:

@@ -78,12 +78,27 @@ async def test_stop_ends_it_and_gives_its_last_output(server: Bench, background:
 
 
 @pytest.mark.parametrize("action", ["read", "stop"])
-async def test_unknown_or_missing_id_is_told(server: Bench, action: str) -> None:
+async def test_an_unknown_id_is_told(server: Bench, action: str) -> None:
     with pytest.raises(ToolError, match='Unknown background command "p9"') as raised:
         await server.run("processes", id="p9", action=action)
     assert raised.value.hint == "Running or ended: p1."
-    with pytest.raises(ToolError, match=f"cannot {action} without an id"):
-        await server.run("processes", action=action)
+
+
+async def test_without_an_id_the_only_running_command_is_meant_but_not_stopped(server: Bench) -> None:
+    assert (await server.run("processes", action="read")).outcome.startswith("p1: ")
+    assert (await server.run("processes", action="wait", pattern="ready", seconds=1)).outcome.startswith(
+        "p1: "
+    )
+    with pytest.raises(ToolError, match="which command is it to stop") as raised:
+        await server.run("processes", action="stop")
+    assert raised.value.hint == "Running: p1."
+
+
+async def test_without_an_id_one_of_several_commands_is_not_guessed(server: Bench) -> None:
+    await server.run("shell", command="sleep 60", background=True)
+    with pytest.raises(ToolError, match="which command is it to watch") as raised:
+        await server.run("processes", action="watch", pattern="x")
+    assert raised.value.hint == "Running: p1, p2."
 
 
 async def test_unknown_action_is_told(server: Bench) -> None:
@@ -123,8 +138,6 @@ async def test_watch_reports_matches_and_its_state(server: Bench, background: Ba
     assert (await server.run("processes", id="p1", action="watch")).outcome == "p1: no longer watched"
     with pytest.raises(ToolError, match="no regular expression"):
         await server.run("processes", id="p1", action="watch", pattern="(")
-    with pytest.raises(ToolError, match="cannot watch without an id"):
-        await server.run("processes", action="watch", pattern="x")
 
 
 async def test_an_end_that_a_result_reports_is_not_reported_again(
