@@ -35,7 +35,7 @@ _MOST = 12_000
 _VERBS: dict[ActionKind, str] = {
     "edit": "was replaced by the user's own text",
     "keep": "was restored",
-    "resolve": "was resolved by the user, whose later lines conflicted with it",
+    "resolve": "was resolved by the user, since later lines, theirs or others', conflicted with it",
     "redo": "was changed back by the user, who undid and then redid this",
     "undo": "was changed back by the user, who undid their own decision",
 }

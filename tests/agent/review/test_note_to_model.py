@@ -95,7 +95,7 @@ async def test_lines_of_a_conflict_that_stand_are_told(desk: Desk, hunks: list[s
     assert await told(desk) == ""
     (conflict,) = await review.conflicts(target)
     await review.resolve(target, conflict, ["ours", "theirs"])
-    resolved = "- a: your change of turn 1 was resolved by the user, whose later lines conflicted with it"
+    resolved = "- a: your change of turn 1 was resolved by the user, since later lines, theirs or others', conflicted with it"
     assert await told(desk) == (
         f"{resolved}.\n    @@ -21,3 +21,3 @@\n     line 19\n    -mine 20\n    +line 20\n     line 21\n\n"
         f"{resolved}; theirs stand.\n    @@ line 4 @@\n    -agent 2\n    +mine 2"
