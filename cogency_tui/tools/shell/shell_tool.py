@@ -62,7 +62,7 @@ def _number(value: Any) -> float:
     """Read a number, also in quotes; 0 if it is none."""
     try:
         number = float(value)
-    except (TypeError, ValueError):
+    except (OverflowError, TypeError, ValueError):
         return 0
     return number if isfinite(number) else 0
 
