@@ -47,6 +47,9 @@ class Schedule:
         self.written = set(START)
         self.restored = False
         """True once a command may have restored lines that were replaced while it ran."""
+        self.returned = set[str]()
+        """Lines that a command of the other party had removed, since it rewrote the file, and a decision on
+        that brought back: another decision may remove them again."""
         self.log: list[str] = []
         self._count = itertools.count(1)
 
@@ -103,9 +106,10 @@ class Schedule:
         self.log.append(f"{one.name} {what}")
         left = await one.decide(what, self.random.randrange(1000))
         self.log.append(f"-> {left}")
-        theirs = [line for line in before if writer_of(line) == other.name]
+        theirs = self._staying(other, before)
         now = [line for line in self.lines if line in set(theirs)]
         assert now == theirs, (self.log, before, self.lines)
+        self._note_returned(other, before)
         if what == "all" and not left and not await self._shared():
             assert not [line for line in self.lines if writer_of(line) == one.name], (self.log, self.lines)
 
@@ -117,11 +121,12 @@ class Schedule:
         self.log.append(f"{one.name} undo, redo over {other.name}")
         left = await one.decide("undo", 0)
         undone = self.lines
+        self._note_returned(other, before)
         await self._work(other)
         between = self.lines
         left += await one.decide("redo", 0)
         self.log.append(f"-> {left}")
-        theirs = [line for line in between if writer_of(line) == other.name]
+        theirs = self._staying(other, between)
         now = self.lines
         assert [line for line in now if line in set(theirs)] == theirs, (self.log, between, now)
         if not left:
@@ -130,6 +135,14 @@ class Schedule:
             assert back <= set(now), (self.log, before, now)
             assert not gone & set(now), (self.log, before, now)
             assert set(between) - gone <= set(now), (self.log, between, now)
+
+    def _note_returned(self, party: Party, before: Sequence[str]) -> None:
+        """Note the lines of a party that a decision on the other's changes has brought back."""
+        self.returned.update(line for line in set(self.lines) - set(before) if writer_of(line) == party.name)
+
+    def _staying(self, party: Party, lines: Sequence[str]) -> list[str]:
+        """The lines of a party that no decision on the other's changes may touch."""
+        return [line for line in lines if writer_of(line) == party.name and line not in self.returned]
 
     async def _shared(self) -> bool:
         """True if some change may be of either of them."""
