@@ -35,7 +35,7 @@ _MOST = 12_000
 _VERBS: dict[ActionKind, str] = {
     "edit": "was replaced by the user's own text",
     "keep": "was restored",
-    "resolve": "was resolved by the user, since later lines, theirs or others', conflicted with it",
+    "resolve": "conflicted with later lines, which the user replaced",
     "redo": "was changed back by the user, who undid and then redid this",
     "undo": "was changed back by the user, who undid their own decision",
 }
@@ -108,7 +108,7 @@ def _entries(
             room -= len(left)
             what = left if room >= 0 else "    (read the file to see its content)"
             of = _whose([edits[part.edit] for part in action.parts if part.edit in edits]) or "it"
-            yield f"- {_where(action)}: {of} {_VERBS['resolve']}; theirs stand.\n{what}"
+            yield f"- {_where(action)}: {of} conflicted with later lines, which the user kept.\n{what}"
     for action in _comments(snapshot, actions):
         yield _comment(action, edits, blobs)
     by_id = {action.id: action for action in snapshot.actions}

@@ -95,10 +95,10 @@ async def test_lines_of_a_conflict_that_stand_are_told(desk: Desk, hunks: list[s
     assert await told(desk) == ""
     (conflict,) = await review.conflicts(target)
     await review.resolve(target, conflict, ["ours", "theirs"])
-    resolved = "- a: your change of turn 1 was resolved by the user, since later lines, theirs or others', conflicted with it"
+    resolved = "- a: your change of turn 1 conflicted with later lines, which the user"
     assert await told(desk) == (
-        f"{resolved}.\n    @@ -21,3 +21,3 @@\n     line 19\n    -mine 20\n    +line 20\n     line 21\n\n"
-        f"{resolved}; theirs stand.\n    @@ line 4 @@\n    -agent 2\n    +mine 2"
+        f"{resolved} replaced.\n    @@ -21,3 +21,3 @@\n     line 19\n    -mine 20\n    +line 20\n     line 21\n\n"
+        f"{resolved} kept.\n    @@ line 4 @@\n    -agent 2\n    +mine 2"
     )
     assert await told(desk) == ""
 
@@ -110,7 +110,7 @@ async def test_a_conflict_whose_lines_all_stand_is_told(desk: Desk, hunks: list[
     await review.resolve(target, conflict, ["ours"])
     await review.undo()
     await review.redo()
-    assert (await told(desk)).endswith(" with it; theirs stand.\n    @@ line 3 @@\n    -agent 2\n    +mine 2")
+    assert (await told(desk)).endswith(", which the user kept.\n    @@ line 3 @@\n    -agent 2\n    +mine 2")
     assert await told(desk) == ""
 
 
@@ -124,8 +124,8 @@ async def test_a_file_in_conflict_that_stays_is_told(desk: Desk) -> None:
     for conflict in (await review.revert(Target(1))).conflicts:
         await review.resolve(Target(1, conflict.path), conflict, ["ours"])
     text = await told(desk)
-    assert "with it; theirs stand.\n    The file stays as it is now." in text
-    assert "with it; theirs stand.\n    The file no longer exists." in text
+    assert ", which the user kept.\n    The file stays as it is now." in text
+    assert ", which the user kept.\n    The file no longer exists." in text
 
 
 async def test_what_was_undone_before_it_was_told_is_not_told(desk: Desk, hunks: list[str]) -> None:
