@@ -1,5 +1,6 @@
-"""What the command of a hook runs of a project, as far as that is written out: scripts and programs by their
-paths, from the directories that the command enters, and what shell scripts among them run, to the end.
+"""What the command of a hook or an MCP server runs of a project, as far as that is written out: scripts and
+programs by their paths, from the directories that the command enters, and what shell scripts among them run,
+to the end.
 
 Best effort, without running anything: `is_whole` is False where anything else decides what runs. A program
 counts as unknown unless it is known to run nothing of the project (`inert_programs`); every word of its
@@ -46,7 +47,8 @@ _SCRIPTED = re.compile(r"(?:python|pypy)[\d.]*|lua|node|nodejs|perl|php|ruby")
 _SHELLS = frozenset(("ash", "bash", "dash", "ksh", "sh", "zsh"))
 _PLAIN_SHELL_OPTION = re.compile(r"-[a-z]+|\+[a-z]+|--(?:login|noprofile|norc|posix|version)|pipefail|-")
 _PLAIN_PYTHON_OPTION = re.compile(r"-(?:[bBEIOPqsSu]+|V)|--version")
-_SHELL_LINE = re.compile(r"#!\s*(?:/\S*/)?(?:env\s+)?(?:-S\s+)?(\S+)")
+_PLAIN_OPTION = re.compile("-w")
+_SHELL_LINE = re.compile(r"#!\s*(?:/\S*/)?(?:env\s+)?(?:-S\s+)?(\S+)([^\n]*)")
 _HARMLESS_MODULES = ("json.tool",)
 _SYSTEM = frozenset(
     map(Path, ("/bin", "/usr/bin", "/usr/local/bin", "/opt/homebrew/bin", "/sbin", "/usr/sbin"))
@@ -77,10 +79,12 @@ _MOST_WORDS = 200
 
 @dataclass(slots=True)
 class Runs:
-    """The paths of what a command runs, and whether these are all."""
+    """The paths of what a command runs, and whether these are all; `has_scripts`: shell scripts are among
+    them."""
 
     paths: list[Path] = field(default_factory=list[Path])
     is_whole: bool = True
+    has_scripts: bool = False
 
 
 def _unchecked() -> None:
@@ -98,7 +102,9 @@ def runs_of(line: str, project: Path, check: Callable[[], None] = _unchecked) ->
         path, bases = reading.waiting.pop()
         reading.follow(path, bases)
     is_whole = reading.is_whole and not reading.waiting and reading.calls <= reading.functions
-    return Runs(list(reading.paths), is_whole and not reading.runs_what_it_writes())
+    return Runs(
+        list(reading.paths), is_whole and not reading.runs_what_it_writes(), has_scripts=reading.has_scripts
+    )
 
 
 def imports_from_project(line: str, project: Path, *, may_name_modules: bool) -> bool:
@@ -156,6 +162,7 @@ class _Reading:
         self.waiting: list[tuple[Path, list[Path]]] = []
         """Shell scripts, each with the directories that it may be started in."""
         self.functions: set[str] = set()
+        self.has_scripts = False
         self.calls: set[str] = set()
         """Unknown programs that may be functions."""
         self._project = project
@@ -166,6 +173,7 @@ class _Reading:
 
     def follow(self, path: Path, bases: list[Path]) -> None:
         """Read a script."""
+        self.has_scripts = True
         text = self._text(path)
         if text is None:
             self.is_whole = False
@@ -314,11 +322,28 @@ class _Reading:
             return ""
         line = _SHELL_LINE.match(text)
         name = line[1].rpartition("/")[2] if line else "sh"
+        if line:
+            self._note_options(name, line[2])
         if name in _SHELLS:
             return "" if "\0" in text else "shell"
         if not _SCRIPTED.fullmatch(name):
             self.is_whole = False
         return "source"
+
+    def _note_options(self, interpreter: str, options: str) -> None:
+        """Note what a script's first line gives its interpreter before the script: it may be another one."""
+        plain = (
+            _PLAIN_SHELL_OPTION
+            if interpreter in _SHELLS
+            else _PLAIN_PYTHON_OPTION
+            if _PYTHON.fullmatch(interpreter)
+            else _PLAIN_OPTION
+        )
+        if all(plain.fullmatch(word) for word in options.split()):
+            return
+        self.is_whole = False
+        for simple in _commands(f"{interpreter} {options}"):
+            self._note_unknown(simple)
 
     def _text(self, path: Path) -> str | None:
         """The text of a script; None if it cannot be read, or is too long."""

@@ -131,11 +131,19 @@ class _Started:
 
 
 def _started_by_server(server: Mapping[str, Any], surveyed: SurveyedFiles) -> _Started:
-    project = surveyed.project
-    everything = _named(server, surveyed)
+    # The parser is loaded where there are servers and hooks.
+    from cogency_tui.agent.project.hook_commands import runs_of
+
+    project, words = surveyed.project, _words(server)
+    base = _bases(project, server)[0]
+    line = f"cd {shlex.quote(str(base))}; {shlex.join(words)}"
+    found = runs_of(line, project, surveyed.check)
+    everything = [*_named(server, surveyed), *found.paths]
     named = _outside_folder(everything, project)
     places = _places(project, server, named)
-    return _Started(" ".join(_words(server)), named, places, bool(everything or places))
+    # What other programs than shell scripts start is not read, and their neighbours are compared.
+    is_whole = bool(everything or places) and (found.is_whole or not found.has_scripts)
+    return _Started(" ".join(words), named, places, is_whole)
 
 
 def _started_by_hook(line: str, surveyed: SurveyedFiles, *, runs: bool) -> _Started:

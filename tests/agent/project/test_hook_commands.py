@@ -1,4 +1,4 @@
-"""What the command of a hook runs of a project: what is found, what is said to be unknown, what Python imports."""
+"""What the command of a hook or a server runs of a project: what is found, what is said to be unknown, what Python imports."""
 
 import json
 from pathlib import Path
@@ -149,6 +149,30 @@ def test_where_following_ends_it_says_so(project: Path) -> None:
     assert not programs_of_hooks(project, ["sh lib/40.sh"]).unknown
     (project / "lib/60.sh").write_text("# x\n" * 20_000 + "sh lib/y.sh\n")
     assert programs_of_hooks(project, ["sh lib/40.sh"]).unknown == ("sh lib/40.sh",)
+
+
+@pytest.mark.parametrize(
+    "line", ["/bin/sh lib/l.txt", "/usr/bin/env -S sh lib/l.txt", "/usr/bin/env -S python3 lib/l.txt"]
+)
+@pytest.mark.parametrize("command", ["scripts/x", "sh scripts/x.sh"])
+def test_a_script_that_a_first_line_names_is_compared_and_told(
+    project: Path, line: str, command: str
+) -> None:
+    (project / "lib/l.txt").write_text("true\n")
+    (project / "scripts/x").write_text(f"#!{line}\n")
+    (project / "scripts/x.sh").write_text("scripts/x\n")
+    programs = programs_of_hooks(project, [command])
+    assert programs.unknown == (command,)
+    assert "../lib/l.txt" in programs.files
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["/bin/bash -eu", "/bin/bash -o pipefail", "/usr/bin/env python3", "/usr/bin/python3 -u", "/bin/perl -w"],
+)
+def test_options_in_a_first_line_run_nothing_else(project: Path, line: str) -> None:
+    (project / "scripts/x").write_text(f"#!{line}\n")
+    assert not programs_of_hooks(project, ["scripts/x"]).unknown
 
 
 def test_scripts_that_call_each_other_end(project: Path) -> None:

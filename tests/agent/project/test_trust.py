@@ -208,13 +208,13 @@ SERVERS = {
 def test_the_program_of_a_server_is_trusted_with_its_configuration(name: str, desk: Desk) -> None:
     server, file = SERVERS[name]
     desk.put("config.toml", f"[mcp.x]\n{server}\n")
-    desk.put(f"../{file}", "before")
+    desk.put(f"../{file}", "true")
     survey = desk.survey()
     assert f"../{file}" in survey.files
     assert not survey.unknown
     desk.accept()
     assert desk.trust.contents(desk.project)
-    desk.put(f"../{file}", "after")
+    desk.put(f"../{file}", "date")
     assert desk.survey().state is TrustState.CHANGED
     assert f"../{file}" in desk.survey().changed
     assert desk.trust.contents(desk.project) == {}
@@ -256,21 +256,49 @@ LOADED = {
 def test_what_the_program_of_a_server_loads_is_trusted_with_it(name: str, desk: Desk) -> None:
     server, file, loaded = LOADED[name]
     desk.put("config.toml", f"[mcp.x]\n{server}\n")
-    desk.put(f"../{file}", "before")
+    desk.put(f"../{file}", "true")
     (desk.project / file).chmod(0o755)
-    desk.put(f"../{loaded}", "before")
-    desk.put("../README.md", "before")
+    desk.put(f"../{loaded}", "true")
+    desk.put("../README.md", "true")
     desk.accept()
     assert not desk.survey().unknown
-    desk.put("../README.md", "after")
+    desk.put("../README.md", "date")
     assert desk.survey().state is TrustState.TRUSTED
-    desk.put(f"../{loaded}", "after")
+    desk.put(f"../{loaded}", "date")
     assert desk.survey().state is TrustState.CHANGED
     assert desk.trust.contents(desk.project) == {}
-    desk.put(f"../{loaded}", "before")
+    desk.put(f"../{loaded}", "true")
     assert desk.survey().state is TrustState.TRUSTED
     (desk.project / loaded).unlink()
     assert desk.survey().state is TrustState.CHANGED
+
+
+@pytest.mark.parametrize(
+    ("server", "script"),
+    [
+        ('command = "tools/h"', "#!/bin/sh\n. lib/l.txt\n"),
+        ('command = "./tools/h"', "sh lib/l.txt\n"),
+        ('command = "sh"\nargs = ["tools/h"]', "cd lib && exec sh l.txt\n"),
+        ('command = "bash"\nargs = ["h"]\ncwd = "tools"', ". ../lib/l.txt\n"),
+    ],
+)
+def test_what_the_start_script_of_a_server_runs_is_trusted_with_it(
+    server: str, script: str, desk: Desk
+) -> None:
+    desk.put("config.toml", f"[mcp.x]\n{server}\n")
+    desk.put("../tools/h", script)
+    (desk.project / "tools/h").chmod(0o755)
+    desk.put("../lib/l.txt", "true\n")
+    desk.accept()
+    assert not desk.survey().unknown
+    desk.put("../lib/l.txt", "date\n")
+    assert desk.survey().changed == ("../lib/l.txt",)
+
+
+def test_where_the_start_script_of_a_server_does_not_say_what_it_runs_that_is_told(desk: Desk) -> None:
+    desk.put("config.toml", '[mcp.x]\ncommand = "sh"\nargs = ["tools/h"]\n')
+    desk.put("../tools/h", 'for each in lib/*; do . "$each"; done\n')
+    assert desk.survey().unknown == ("sh tools/h",)
 
 
 def test_a_source_that_comes_beside_the_program_is_a_change(desk: Desk) -> None:
