@@ -244,9 +244,9 @@ async def test_a_conversation_whose_worktree_was_removed_is_told_what_to_do(agen
     inside = agent.beside_in(root)
     await work(inside, "c")
     git(shop, "worktree", "remove", str(root))
-    with pytest.raises(UsageError, match="The worktree parser was removed") as caught:
+    with pytest.raises(UsageError, match="Worktree parser was removed") as caught:
         await turn(inside, "go on", conversation_id="c")
-    assert "/worktree parser begins" in caught.value.hint
+    assert caught.value.hint == "/new begins a conversation in shop, /worktree parser one in a new worktree."
     assert not root.exists()
 
 
