@@ -250,6 +250,24 @@ async def test_a_conversation_whose_worktree_was_removed_is_told_what_to_do(agen
     assert not root.exists()
 
 
+async def test_the_model_is_told_that_the_worktree_of_its_conversation_was_removed(
+    agent: Agent, shop: Path
+) -> None:
+    worktrees = Worktrees(agent)
+    root = (await worktrees.make("parser")).root
+    await work(agent.beside_in(root), "c")
+    await worktrees.remove(root)
+    await work(agent, "c")
+    await work(agent, "c")
+    first, moved, last = (each for each in await (await agent.store()).events("c") if each["type"] == "user")
+    assert f"\nProject directory: {root}\n" in first.get("environment", "")
+    assert (
+        f"\n[engine] The git worktree {root} was removed: this conversation continues in {shop}, without what "
+        "was not merged.\n"
+    ) in moved.get("environment", "")
+    assert "environment" not in last
+
+
 async def test_with_another_branch_checked_out_the_advice_works(agent: Agent, shop: Path) -> None:
     worktrees = Worktrees(agent)
     root = (await worktrees.make("parser")).root
