@@ -42,8 +42,10 @@ _MOVED = (
     "files."
 )
 _REMOVED = (
-    "[engine] The git worktree {1} was removed: this conversation continues in {0}, without what was not merged."
+    "[engine] The git worktree {1} was removed: this conversation continues in {0}, without what was not "
+    "merged."
 )
+_SCRATCH = "this scratch copy is without the project's history"
 _PROJECT = "Project directory: "
 _LONGEST_PATH = 400
 _LONGEST_MENTION = 120
@@ -164,7 +166,8 @@ def _git(project: Path) -> str:
     branch = branch_of(project)
     where = f"branch {_named(branch)}" if branch else f"detached at {_named(head[:12])}"
     state = _state(Repository(project, _PATIENCE).status())
-    return f"Git: {where}, {state}" if state else f"Git: {where}"
+    known = f"Git: {where}, {state}" if state else f"Git: {where}"
+    return f"{known}; {_SCRATCH}" if is_in_one(project, "rerun") else known
 
 
 def _state(status: bytes | None) -> str:
