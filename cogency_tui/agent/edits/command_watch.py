@@ -336,6 +336,10 @@ class Commands:
             self._living.append(begun)
             await self._leave(earlier)
 
+    def before(self, intent: int) -> snapshot.Snapshot | None:
+        """The snapshot before the foreground command with this intent; None for one of another process."""
+        return next((each.before.snapshot for each in self._running if each.intent == intent), None)
+
     async def end_turn(self, conversation: str) -> None:
         """Record the changes so far, and attribute no later ones to the programs that live on."""
         await self.scan()

@@ -170,12 +170,12 @@ async def _found(journal: "Journal", intent: Intent) -> _Found:
         found = await in_thread(_of_plan, plans, contents)
         return _Found(found, left=await in_thread(_sweep, intent, journal.workspace, blobs))
     try:
-        remembered = await in_thread((await journal.shadow()).read, intent.shadow)
+        before, known, alive = await in_thread((await journal.shadow()).read, intent.shadow)
     except StoreError as error:
         return _Found(problem=str(error))
     last = await (await journal.edits()).last()
-    before, known, alive = remembered
-    changes, after = await changes_since(journal, before, known)
+    contents = (await journal.contents()).of_another(known)
+    changes, after = await changes_since(journal, before, contents)
     late = {path for path, stamp in after.files.items() if stamp.changed > alive + _LINGERING}
     others, intents = await (await journal.intents()).since(journal.root, intent.origin.project, intent.last)
     ours = await in_thread(written_by_us, changes, journal.workspace, await journal.blobs(), before.began)

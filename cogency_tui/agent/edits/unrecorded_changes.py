@@ -8,7 +8,8 @@ in the background have changed only their own process records first.
 
 import math
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from cogency_tui.agent.edits.change_attribution import (
@@ -20,7 +21,7 @@ from cogency_tui.agent.edits.change_attribution import (
     unclaimed,
     written_by_us,
 )
-from cogency_tui.agent.edits.prior_contents import Contents, Known
+from cogency_tui.agent.edits.prior_contents import Contents
 from cogency_tui.agent.edits.protected_file_restore import without_ordinary
 from cogency_tui.errors import WorkspaceError
 from cogency_tui.store.edit_records import Edit, FileChange
@@ -35,9 +36,9 @@ if TYPE_CHECKING:
 
 
 async def changes_since(
-    journal: "Journal", before: snapshot.Snapshot, known: Mapping[str, Known]
+    journal: "Journal", before: snapshot.Snapshot, contents: Contents
 ) -> tuple[list[FileChange], snapshot.Snapshot]:
-    """The differences from the shadow of a command, and the current snapshot.
+    """The differences from the snapshot before a command, whose `contents` are known, and the current one.
 
     Raises:
         StoreError: the store refuses a content.
@@ -45,8 +46,6 @@ async def changes_since(
     blobs = await journal.blobs()
 
     def compare() -> tuple[list[FileChange], snapshot.Snapshot]:
-        contents = Contents(journal.workspace, blobs, journal.limits)
-        contents.resume(known)
         after = journal.take(rules=before.rules)
         differences = snapshot.differences(journal.workspace, before, after)
         changes = changes_of(differences, contents, journal.limits.left)
@@ -75,10 +74,16 @@ async def _record(journal: "Journal", intent: Intent, paths: Collection[str]) ->
     blobs, contents = await journal.blobs(), await journal.contents()
     last = await edits.last()
     recorded = await edits.since(intent.origin.project, intent.last)
-    if await in_thread(lambda: all(_is_recorded(path, recorded, contents) for path in paths)):
+    paths = await in_thread(_unrecorded, paths, recorded, contents)
+    if not paths:
         return
-    before, known, _ = await in_thread((await journal.shadow()).read, intent.shadow)
-    changes, after = await changes_since(journal, before, known)
+    before = journal.commands.before(intent.id)
+    if before is None:
+        before, known, _ = await in_thread((await journal.shadow()).read, intent.shadow)
+        contents = contents.of_another(known)
+    if not before.files.keys() & paths and not await in_thread(_existing, paths, journal.workspace):
+        return
+    changes, after = await changes_since(journal, before, contents)
     changes = [each for each in changes if {each.path, each.old_path} & {*paths}]
     ours = await in_thread(written_by_us, changes, journal.workspace, blobs, before.began)
 
@@ -109,11 +114,18 @@ def _changed_at(path: str, workspace: Workspace) -> float:
     return found.st_ctime_ns
 
 
-def _is_recorded(path: str, recorded: Sequence[Edit], contents: Contents) -> bool:
-    """Return whether the last of the `recorded` edits of a file left it as it is. Blocks."""
+def _unrecorded(paths: Iterable[str], recorded: Sequence[Edit], contents: Contents) -> list[str]:
+    """The files that the last of their `recorded` edits did not leave as they are. Blocks."""
     made = [edit for edit in recorded if edit.kind != "snapshot"]
-    left = [after for _before, after in sides(path, made)]
-    try:
-        return bool(left) and contents.now(path).equals(left[-1])
-    except WorkspaceError:
-        return False
+    found: list[str] = []
+    for path in paths:
+        left = [after for _before, after in sides(path, made)]
+        # What cannot be read cannot be recorded either.
+        with suppress(WorkspaceError):
+            if not left or not contents.now(path).equals(left[-1]):
+                found.append(path)
+    return found
+
+
+def _existing(paths: Iterable[str], workspace: Workspace) -> list[str]:
+    return [path for path in paths if status(workspace, located(workspace, path))]
