@@ -137,6 +137,15 @@ def _made(plan: FileChange, there: Version | None) -> Version:
     return replace(plan.after, mode=there.mode)
 
 
+def sides(path: str, recorded: Iterable[Edit]) -> Iterator[tuple[Version, Version]]:
+    """What each recorded edit of a path found there, and what it left."""
+    for edit in recorded:
+        if edit.path == path:
+            yield ABSENT if edit.old_path and edit.before.known else edit.before, edit.after
+        elif edit.old_path == path:
+            yield edit.before, ABSENT
+
+
 def written_by_us(
     changes: Sequence[FileChange], workspace: Workspace, blobs: Blobs, since: int
 ) -> list[Edit]:
@@ -276,7 +285,7 @@ def _before_snapshot(change: FileChange, recorded: Sequence[Edit], last: int | N
     def later(edit: Edit) -> bool:
         return not 0 < edit.id <= last and any(
             change.after.equals(before) if before.known else not change.after.equals(after)
-            for before, after in _sides(change.path, [edit])
+            for before, after in sides(change.path, [edit])
         )
 
     return takewhile(lambda edit: not later(edit), recorded)
@@ -291,7 +300,7 @@ def _gaps(change: FileChange, recorded: Iterable[Edit]) -> Iterator[FileChange]:
     state, made = change.before, change.made
     passed = [state]
     for edit in recorded:
-        for before, after in _sides(change.path, [edit]):
+        for before, after in sides(change.path, [edit]):
             is_shared = any(other != USER for other in edit.shared_with)
             overlaps = is_shared and any(before.equals(each) for each in passed)
             if _differs(state, before) and not overlaps:
@@ -300,14 +309,6 @@ def _gaps(change: FileChange, recorded: Iterable[Edit]) -> Iterator[FileChange]:
             passed.append(state)
     if _differs(state, change.after):
         yield FileChange(change.path, state, change.after, made=made)
-
-
-def _sides(path: str, recorded: Iterable[Edit]) -> Iterator[tuple[Version, Version]]:
-    for edit in recorded:
-        if edit.path == path:
-            yield ABSENT if edit.old_path and edit.before.known else edit.before, edit.after
-        elif edit.old_path == path:
-            yield edit.before, ABSENT
 
 
 def _differs(one: Version, other: Version) -> bool:

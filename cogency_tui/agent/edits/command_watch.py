@@ -7,7 +7,7 @@ they are recorded as shared with the user (`USER`), who may have made them. Of a
 its answer (an MCP server) only changes of protected files are recorded, until its turn ends. Intents show
 when commands of other conversations run, in this process or another: a change that one of these may also
 have made is recorded as shared with its conversation. Changes that other tools record or plan meanwhile are
-theirs.
+theirs; before they write a file they record what the command has changed in it (see `unrecorded_changes`).
 """
 
 import asyncio
@@ -186,6 +186,10 @@ class WatchedCall:
     id: str
     tool: str
 
+    def made(self, edit: Edit) -> bool:
+        """Return whether an edit is of this call."""
+        return (edit.origin.caller, edit.call, edit.tool) == (self.origin.caller, self.id, self.tool)
+
 
 @dataclass(frozen=True, slots=True)
 class _Snapshot:
@@ -304,7 +308,8 @@ class Commands:
         journal, ended = self._journal, time.time()
         await begun.watching.rest()
         touched = await in_thread(begun.watching.end)
-        async with journal.lock:
+        # Nobody writes a file between the snapshot and the record: the edits would not be in their order.
+        async with journal.lock, await journal.alone():
             try:
                 with suppress(StoreError):
                     # An end that cannot be noted becomes visible with the next record.
@@ -330,6 +335,10 @@ class Commands:
             earlier = self._living_in(begun.call.origin.conversation)
             self._living.append(begun)
             await self._leave(earlier)
+
+    def before(self, intent: int) -> snapshot.Snapshot | None:
+        """The snapshot before the foreground command with this intent; None for one of another process."""
+        return next((each.before.snapshot for each in self._running if each.intent == intent), None)
 
     async def end_turn(self, conversation: str) -> None:
         """Record the changes so far, and attribute no later ones to the programs that live on."""
@@ -612,7 +621,7 @@ class Commands:
             # What another wrote after the snapshot may be in the contents, which were read later.
             return shared(elsewhere, unclaimed(own, others, begun.before.beside, last), read, ended)
 
-        found.edits = await self._add(begun, begun.before.last, claim, going_on=found.going_on)
+        found.edits = await self._add(begun, begun.before, claim, going_on=found.going_on)
         found.protected = await in_thread(self._protected, found.edits, before, after)
         found.settled += settled_repositories(returned, journal.workspace)
         found.settled += await in_thread(self._unseen, before, after)
@@ -688,7 +697,7 @@ class Commands:
             found = shared(rivals(intents, origin.conversation), left, after, time.time())
             return possibly_users(found, after, written) if is_background else found
 
-        made = await self._add(begun, previous.last, claim, going_on=True)
+        made = await self._add(begun, previous, claim, going_on=True)
         self._late.append((begun, await in_thread(self._protected, made, previous.snapshot, after)))
         await self._note_late(begun, await in_thread(self._unseen, previous.snapshot, after))
         self._last_snapshot = _Snapshot(after, last, await self._beside())
@@ -700,15 +709,23 @@ class Commands:
         processes = [process for process in self._processes.values() if process]
         return frozenset(file for process in processes for file in files_written_by(process))
 
-    async def _add(self, begun: Begun, last: int, claim: Claim, *, going_on: bool) -> list[Edit]:
-        """Record the changes since the edit `last` that a command can claim and, unless it is `going_on`,
-        its end.
+    async def _add(self, begun: Begun, scan: _Snapshot, claim: Claim, *, going_on: bool) -> list[Edit]:
+        """Record the changes since the `scan` that a command can claim and, unless it is `going_on`, its end.
+        Return all its edits since then, with those that others have recorded for it (see
+        `unrecorded_changes`).
         """
         call, journal = begun.call, self._journal
         also = None if going_on else dropping(begun.intent)
+        earlier: list[Edit] = []
+
+        def noting(recorded: Sequence[Edit], intents: Sequence[Intent]) -> Iterable[FileChange]:
+            earlier[:] = [edit for edit in recorded if edit.id > scan.beside.last and call.made(edit)]
+            return claim(recorded, intents)
+
         await in_thread((await journal.blobs()).sync)
         source = call.origin, call.id, call.tool
-        return await (await journal.intents()).record(journal.root, last, source, claim, also)
+        made = await (await journal.intents()).record(journal.root, scan.last, source, noting, also)
+        return [*earlier, *made]
 
     async def _move(self, begun: Begun, scan: _Snapshot) -> None:
         """Move the start of a background command to now, so that its later changes are found if the process

@@ -10,13 +10,12 @@ and stay.
 
 import sqlite3
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from cogency_tui.agent.edits.change_attribution import (
-    changes_of,
     planned_by,
     rivals,
     shared,
@@ -26,10 +25,11 @@ from cogency_tui.agent.edits.change_attribution import (
 from cogency_tui.agent.edits.command_watch import COLLECTING
 from cogency_tui.agent.edits.committed_protected_files import brought
 from cogency_tui.agent.edits.file_history import HOOK
-from cogency_tui.agent.edits.prior_contents import Contents, Known
-from cogency_tui.agent.edits.protected_file_restore import of_protected, without_ordinary
+from cogency_tui.agent.edits.prior_contents import Contents
+from cogency_tui.agent.edits.protected_file_restore import of_protected
 from cogency_tui.agent.edits.proven_changes import Lifetime
 from cogency_tui.agent.edits.unapproved_edit_rollback import put_back_unagreed
+from cogency_tui.agent.edits.unrecorded_changes import changes_since
 from cogency_tui.errors import StoreError, WorkspaceError
 from cogency_tui.protocol.events import ResultEvent
 from cogency_tui.protocol.transcript import INTERRUPTED
@@ -170,12 +170,13 @@ async def _found(journal: "Journal", intent: Intent) -> _Found:
         found = await in_thread(_of_plan, plans, contents)
         return _Found(found, left=await in_thread(_sweep, intent, journal.workspace, blobs))
     try:
-        remembered = await in_thread((await journal.shadow()).read, intent.shadow)
+        before, known, alive = await in_thread((await journal.shadow()).read, intent.shadow)
     except StoreError as error:
         return _Found(problem=str(error))
     last = await (await journal.edits()).last()
-    before, _, alive = remembered
-    changes, late, after = await _of_command(journal, *remembered)
+    contents = (await journal.contents()).of_another(known)
+    changes, after = await changes_since(journal, before, contents)
+    late = {path for path, stamp in after.files.items() if stamp.changed > alive + _LINGERING}
     others, intents = await (await journal.intents()).since(journal.root, intent.origin.project, intent.last)
     ours = await in_thread(written_by_us, changes, journal.workspace, await journal.blobs(), before.began)
     taken = unclaimed(changes, [*others, *planned_by(intents, changes), *ours], intent.shadow.beside, last)
@@ -264,30 +265,6 @@ def _now(path: str, contents: Contents) -> Version:
         return contents.now(path)
     except WorkspaceError:
         return Version("file")
-
-
-async def _of_command(
-    journal: "Journal", before: snapshot.Snapshot, known: Mapping[str, Known], alive: int
-) -> tuple[list[FileChange], set[str], snapshot.Snapshot]:
-    """The differences from the shadow of a command, the paths that were changed after its process had
-    ended, and the current snapshot.
-
-    Raises:
-        StoreError: the store refuses a content.
-    """
-    blobs = await journal.blobs()
-
-    def compare() -> tuple[list[FileChange], set[str], snapshot.Snapshot]:
-        contents = Contents(journal.workspace, blobs, journal.limits)
-        contents.resume(known)
-        after = journal.take(rules=before.rules)
-        differences = snapshot.differences(journal.workspace, before, after)
-        changes = changes_of(differences, contents, journal.limits.left)
-        changes = without_ordinary(changes, before.protected, after.protected, journal.workspace, blobs)
-        latest = alive + _LINGERING
-        return changes, {path for path, stamp in after.files.items() if stamp.changed > latest}, after
-
-    return await in_thread(compare)
 
 
 async def _answer(journal: "Journal", intent: Intent, found: _Found) -> ResultEvent:

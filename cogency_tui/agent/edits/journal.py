@@ -62,6 +62,7 @@ from cogency_tui.agent.edits.prior_contents import Contents, JournalLimits
 from cogency_tui.agent.edits.project_lock import writing_files
 from cogency_tui.agent.edits.protected_file_restore import refuse_all, settle_protected
 from cogency_tui.agent.edits.remote_changes import Merging
+from cogency_tui.agent.edits.unrecorded_changes import record_running
 from cogency_tui.errors import JournalError, StoreError
 from cogency_tui.protocol.events import Author, ChangedBy
 from cogency_tui.store.blobs import Blobs, Cleaned
@@ -373,14 +374,14 @@ class CallJournal:
             JournalError: they cannot be recorded beforehand; the block does not begin.
         """
         journal = self._journal
+        paths = [journal.workspace.name_of(each.location.path) for each in changes]
         with _beforehand("Nothing was changed"):
             await journal.settle_unfinished()
-            await journal.commands.scan_before(
-                [journal.workspace.name_of(each.location.path) for each in changes]
-            )
+            await journal.commands.scan_before(paths)
             alone = await journal.alone()
         async with journal.lock, alone:
             with _beforehand("Nothing was changed"):
+                await record_running(journal, paths)
                 blobs, intents = await journal.blobs(), await journal.intents()
                 origin = await (await journal.edits()).origin(self._conversation)
                 planned = await in_thread(prior_contents.planned, changes, journal.workspace, blobs)

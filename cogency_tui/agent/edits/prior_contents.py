@@ -202,9 +202,11 @@ class Contents:
         """The known contents of the files as they are now."""
         return self._known
 
-    def resume(self, known: Mapping[str, Known]) -> None:
-        """Add the contents that another process knew of the files as they were."""
-        self._known |= known
+    def of_another(self, known: Mapping[str, Known]) -> "Contents":
+        """The contents of the same files for a process that knew these of them."""
+        found = Contents(self._workspace, self._blobs, self._limits)
+        found._known |= known
+        return found
 
     def refresh(self, snapshot: Snapshot) -> Snapshot:
         """Cache the contents of small files, within the limits; drop those of files that are gone.

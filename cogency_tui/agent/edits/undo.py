@@ -28,6 +28,7 @@ from cogency_tui.agent.edits.undo_selection import (
     turn_reverted_by,
     undo_record,
 )
+from cogency_tui.agent.edits.unrecorded_changes import record_running
 from cogency_tui.errors import ConsentError, LossError, UsageError, WorkspaceError
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.edit_records import ABSENT, Edit, FileChange, Version
@@ -276,12 +277,12 @@ class Undo:
                 replace(change, made=made.get(path, "")) for change, path in zip(changes, paths, strict=True)
             ]
 
-        await journal.commands.scan_before(
-            [path for each in changes for path in (each.old_path, each.path) if path]
-        )
+        paths = [path for each in changes for path in (each.old_path, each.path) if path]
+        await journal.commands.scan_before(paths)
         call, intent = f"{plan.tool}-{secrets.token_hex(4)}", 0
         async with journal.lock, await journal.alone():
             try:
+                await record_running(journal, paths)
                 await in_thread(prepare)
                 intent = await intents.begin(journal.root, origin, call, plan.tool, changes)
                 done = [*await in_thread(change_files), *plan.unchanged]

@@ -6,7 +6,6 @@ ever written is in the file or can be restored.
 
 import asyncio
 import itertools
-import time
 from collections.abc import Generator, Sequence
 from pathlib import Path
 from random import Random
@@ -48,12 +47,6 @@ class Schedule:
         self.written = set(START)
         self.restored = False
         """True once a command may have restored lines that were replaced while it ran."""
-        self.races: list[tuple[float, float]] = []
-        """When a command worked beside the other party, from and to in Unix seconds. Known defect: what it
-        has written before an edit of the other's may be recorded after that, in another process, so that the
-        edits are not in their order."""
-        self.unclaimed = set[str]()
-        """Lines of commands in such races, which then are taken for nobody's."""
         self.returned = set[str]()
         """Lines that a command of the other party had removed, since it rewrote the file, and a decision on
         that brought back: another decision may remove them again."""
@@ -91,7 +84,7 @@ class Schedule:
 
     async def _both(self, one: Party, other: Party) -> None:
         """Both work at the same time: of tools, what each reports as done is there."""
-        before, begun = self.lines, time.time()
+        before = self.lines
         changes = [self._change(party, before) for party in (one, other)]
         done = await asyncio.gather(
             *(party.call(*calls) for party, (_, _, calls) in zip((one, other), changes, strict=True))
@@ -99,8 +92,6 @@ class Schedule:
         if any(calls[-1][0] == "shell" for _, _, calls in changes):
             # A command that rewrites a file does not notice what was written meanwhile.
             self.restored = True
-            self.races.append((begun, time.time()))
-            self.unclaimed.update(added for added, _, calls in changes if calls[-1][0] == "shell")
             return
         expected = set(before)
         for (added, removed, _), succeeded in zip(changes, done, strict=True):
@@ -187,16 +178,11 @@ class Schedule:
         await self._check_reviews()
         await self._check_contents(edits)
 
-    def _raced(self, edit: Edit) -> bool:
-        return any(begun <= edit.timestamp <= ended for begun, ended in self.races)
-
     async def _check_owners(self) -> None:
         for line in (await blame_of(self.journal, self.store, NAME)).lines:
             edit, writer = line.edit, writer_of(line.text)
             owners = {"start"} if edit is None else {edit.origin.conversation, *edit.shared_with}
             if writer == "start" and self.restored:
-                continue
-            if edit is None and line.text in self.unclaimed:
                 continue
             assert writer in owners, (line, self.log)
 
@@ -225,7 +211,7 @@ class Schedule:
         assert all(edit.before.kept and edit.after.kept for edit in edits), self.log
         for earlier, later in itertools.pairwise(edits):
             is_chained = earlier.after.holds(later.before) or later.shared_with
-            assert is_chained or self._raced(earlier) or self._raced(later), (earlier, later, self.log)
+            assert is_chained, (earlier, later, self.log)
         there = {line for content in contents for line in content.splitlines()} | set(self.lines)
         made = {line for line in self.written if line in there or writer_of(line) == "start"}
         assert set(self.lines) <= self.written, self.log
