@@ -373,7 +373,12 @@ class Conversations:
             if chunks or not event.get("partial"):
                 queue.put(event)
 
-        command = UserCommand(conversation, store, until.command, emit, limit=PATIENCE, shorten=until.shorten)
+        command = UserCommand(
+            *(conversation, store, until.command, emit),
+            limit=PATIENCE,
+            shorten=until.shorten,
+            overdue=lambda: until.overdue,
+        )
         with until.limited(conversation):
             ran = await command.run()
         await until.end_check(store, conversation.id, ran, command.whole_output)

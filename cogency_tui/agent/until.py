@@ -239,6 +239,11 @@ class Until:
             if timer is not None:
                 timer.cancel()
 
+    @property
+    def overdue(self) -> str:
+        """At which limit of time a part was stopped; empty if none is reached."""
+        return f"stopped at the limit of {self.limits.seconds or 0:g} s" if self._is_late else ""
+
     async def end_turn(self, store: "Store", id: str, failure: CogencyError | None, *, stopped: bool) -> None:
         """Note that a turn has ended: with an error, or because it was stopped.
 
@@ -260,10 +265,10 @@ class Until:
         self._last = ran
         checked, self._is_checked = self._is_checked, True
         await self._measure(store, id)
-        if ran["state"] == "interrupted":
-            self._stop()
-        elif ran["state"] == "done":
+        if ran["state"] == "done":
             self._end(held=True)
+        elif ran["state"] == "interrupted" or self._is_late:
+            self._stop()
         elif self.held is None and not checked and _is_unrunnable(ran):
             self._end("the command cannot be run")
         elif self.held is None:

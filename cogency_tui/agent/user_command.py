@@ -46,9 +46,11 @@ class UserCommand:
         *,
         limit: int = LONGEST,
         shorten: Callable[[str], str] = str,
+        overdue: Callable[[], str] = str,
     ) -> None:
         """After `limit` seconds it is stopped. `shorten` returns what the model receives of the output of one
-        that has failed."""
+        that has failed. `overdue` says of one that was stopped at which limit of the caller's; empty if the
+        user has stopped it."""
         self._conversation = conversation
         self._store = store
         self._command = command
@@ -56,6 +58,7 @@ class UserCommand:
         self._clock = clock
         self._limit = limit
         self._shorten = shorten
+        self._overdue = overdue
         self.whole_output = ""
         """All of the output, as far as it is held, once the command has ended."""
         self._id = f"own-{time.monotonic_ns():x}"
@@ -105,6 +108,8 @@ class UserCommand:
 
     def _ran(self, work: "asyncio.Task[Outcome]", duration: float) -> RanCommand:
         if work.cancelled():
+            if overdue := self._overdue():
+                return self._report("failed", overdue, self._output, duration)
             return self._report("interrupted", INTERRUPTED, self._output, duration)
         if isinstance(error := work.exception(), CogencyError):
             return self._report("failed", "could not be run", error.advice, duration)
