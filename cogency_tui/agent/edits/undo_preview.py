@@ -1,8 +1,7 @@
 """The preview of an undo, which the user sees before it is done."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import compress
 
 from cogency_tui.agent.edits.change_attribution import named_others
 from cogency_tui.agent.edits.prior_contents import Contents
@@ -105,14 +104,20 @@ def left_out(edits: Collection[Edit]) -> str:
     merged = [edit for edit in edits if edit.is_merged]
     users = [edit for edit in edits if edit.is_possibly_users and not edit.is_merged]
     shared = [edit for edit in edits if not (edit.is_possibly_users or edit.is_merged)]
-    notes = [
-        f"Not reverted, because it came from the remote: {_names(merged)}. {_reverting(merged)}",
-        f"{_names(shared)} stay{'s' * _is_one(shared)} unchanged: {named_others(shared)} ran at the same "
-        f"time and may have made the change. {_reverting(shared)}",
-        f"{_names(users)} stay{'s' * _is_one(users)} unchanged: {named_others(users)} may have made the "
-        f"change while a background command ran. {_reverting(users)}",
-    ]
-    return " ".join(compress(notes, (merged, shared, users)))
+    notes: list[str] = []
+    if merged:
+        notes.append(f"Not reverted, because it came from the remote: {_names(merged)}. {_reverting(merged)}")
+    if shared:
+        notes.append(
+            f"{_names(shared)} stay{'s' * _is_one(shared)} unchanged: {named_others(shared)} ran at the same "
+            f"time and may have made the change. {_reverting(shared)}"
+        )
+    if users:
+        notes.append(
+            f"{_names(users)} stay{'s' * _is_one(users)} unchanged: {named_others(users)} may have made the "
+            f"change while a background command ran. {_reverting(users)}"
+        )
+    return " ".join(notes)
 
 
 def _is_one(edits: Collection[Edit]) -> bool:
@@ -125,11 +130,14 @@ def _names(edits: Collection[Edit]) -> str:
     return names + (f" and {len(paths) - _MOST_NAMED:,} more" if len(paths) > _MOST_NAMED else "")
 
 
-def _reverting(edits: Collection[Edit]) -> str:
+def _reverting(edits: Sequence[Edit]) -> str:
+    conversation = f"--conversation {edits[0].origin.conversation}"
     if len(edits) > _MOST_NUMBERS:
-        return "`cogency-tui edits revert` with the numbers of these edits reverts them anyway."
+        return (
+            f"`cogency-tui edits revert {conversation}` with the numbers of these edits reverts them anyway."
+        )
     numbers = " ".join(str(edit.id) for edit in edits)
-    return f"`cogency-tui edits revert {numbers}` reverts it anyway."
+    return f"`cogency-tui edits revert {numbers} {conversation}` reverts it anyway."
 
 
 def plan_of(

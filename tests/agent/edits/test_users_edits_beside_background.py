@@ -88,7 +88,7 @@ async def test_a_plain_undo_leaves_and_names_it(office: _Office, capsys: pytest.
     assert sorted(desk.tree()) == ["mine"]
     shown = capsys.readouterr()
     assert "mine stays unchanged: you may have made the change while a background command ran." in shown.out
-    assert f"edits revert {edit.id}`" in shown.out
+    assert f"edits revert {edit.id} --conversation {desk.conversation}`" in shown.out
     await _commands(desk).list_all()
     assert "mine  (possibly yours)" in capsys.readouterr().out
     with pytest.raises(UsageError, match="mine stays unchanged"):
