@@ -17,7 +17,7 @@ from cogency_tui.store.store import StoredConversation
 from cogency_tui.store.trash import Trash
 from cogency_tui.tui.conversation.view import Conversation
 from cogency_tui.tui.kit.choice_dialog import ChoiceDialog
-from cogency_tui.tui.kit.dialogs import Confirmation
+from cogency_tui.tui.kit.dialogs import Choices, Confirmation
 from cogency_tui.tui.main.open_conversations import open_conversations_of
 from cogency_tui.tui.main.screen import MainScreen
 from cogency_tui.tui.models.screen import PickerScreen
@@ -314,8 +314,14 @@ async def test_the_dialog_returns_what_the_user_has_changed(project: Path) -> No
         await until(pilot, lambda: "offline/offline-1" in listed(pilot))
         await pilot.press("enter")
         await until(pilot, on(pilot, PickerScreen))
-        await pilot.press("escape")
+        await pilot.press("enter")
+        await until(pilot, lambda: "use" in shown(pilot.app.screen.query_one(Choices)))
+        assert "save" not in shown(pilot.app.screen.query_one(Choices))
+        await pilot.press("ctrl+e", "ctrl+s")
+        await until(pilot, lambda: "effort none" in shown(pilot.app.screen.query_one(Choices)))
+        await pilot.press("enter")
         await until(pilot, on(pilot, RerunScreen))
+        await until(pilot, lambda: "none" in listed(pilot))
         await pilot.press("down", "enter")
         await until(pilot, on(pilot, ChoiceDialog))
         await pilot.press("end", "enter")
