@@ -234,7 +234,7 @@ class TurnEnd(msgspec.Struct):
         """The user's decision about all changes of the turn; empty while there is any to make."""
         if self.recorded:
             return self.recorded.decision
-        found = {call.decision for call in self.calls if call.changes()}
+        found: set[Decision] = {call.decision for call in self.calls if call.changes()}
         return found.pop() if len(found) == 1 else ""
 
     @property
