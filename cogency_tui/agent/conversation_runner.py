@@ -67,10 +67,8 @@ def missing_directory(agent: "Agent") -> tuple[str, str]:
     """What happened to the directory of `agent`, which is gone, and what the user can do."""
     if not agent.worktree:
         return f"{agent.project} no longer exists.", "Start in another directory."
-    name = agent.worktree
-    project = agent.home.project.name
-    begin = f"/new begins a conversation in {project}, /worktree {name} one in a new worktree."
-    return f"Worktree {name} was removed.", begin
+    begin = f"/new begins a conversation in {agent.home.project.name}, /worktree NAME one in a new worktree."
+    return f"Worktree {agent.worktree} was removed.", begin
 
 
 async def store_choices(store: "Store", record: "StoredConversation", agent: "Agent") -> None:

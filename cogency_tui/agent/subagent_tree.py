@@ -239,9 +239,8 @@ class SubagentTree:
 
     async def _changed_files(self) -> Mapping[str, Sequence[AgentFile]]:
         """The files that each agent changed, by its conversation."""
-        edits = await (await self._journal.edits()).in_history(self._root)
         by_caller: dict[str, list[Edit]] = {}
-        for edit in edits:
+        for edit in await self._journal.in_history(self._root):
             caller = edit.origin.caller if edit.origin.caller in self._stored else self._root
             by_caller.setdefault(caller, []).append(edit)
         if not by_caller:

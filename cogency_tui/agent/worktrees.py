@@ -165,9 +165,9 @@ class Worktrees:
 
     def _make(self, name: str) -> Made:
         if is_in_one(self._main.directory, "rerun"):
-            raise UsageError("A rerun works in a scratch copy, which can have no worktree.")
+            raise UsageError("A rerun works in a scratch copy, which cannot have worktrees.")
         if problem := self._main.problem:
-            advice = "A worktree needs the top directory of a repository with a commit."
+            advice = "Start in the top directory of a repository that has a commit."
             raise UsageError(problem, "" if self._main.has_filters else advice)
         name = name or self._free_name()
         root, branch = self._agent.worktrees_directory / name, f"{BRANCHES}{name}"
@@ -176,7 +176,8 @@ class Worktrees:
                 f"A worktree cannot be named “{one_line(name)}”.", "Use letters, digits, - and _."
             )
         if root.exists() or self._main.has_branch(branch):
-            raise UsageError(f"There is a worktree {name} already.", "Choose another name.")
+            what = f"worktree {name}" if root.exists() else f"branch {branch}"
+            raise UsageError(f"There is a {what} already.", "Choose another name.")
         self._main.add(root, branch)
         if origin := branch_of(self._main.directory):
             WorkingTree(root).note_origin(origin)
@@ -213,11 +214,11 @@ class Worktrees:
         occupants = await self.occupants(root)
         if working := [each for each in occupants if each.works]:
             raise UsageError(
-                f"Nothing was merged: {working[0].described}.", "Interrupt it, or wait until it has ended."
+                f"Nothing was merged: {working[0].described}.", "Interrupt it, or wait until it ends."
             )
         running = [f"`{each}` runs in it" for each in self._commands(root)]
         if running := [*running, *(each.described for each in occupants if each.command)]:
-            raise UsageError(f"Nothing was merged: {running[0]}.", "Stop it, or wait until it has ended.")
+            raise UsageError(f"Nothing was merged: {running[0]}.", "Stop it, or wait until it ends.")
         journal = self._agent.journal
         async with journal.lock, await journal.alone():
             return await completed(in_thread(self._merge, root, title, accepted))
@@ -241,7 +242,7 @@ class Worktrees:
         commit = tree.trial(message) if is_dirty else branch
         files = main.changed_by(commit)
         if not files:
-            raise UsageError(f"Nothing to merge: {branch} has no change that {main.head} lacks.")
+            raise UsageError(f"Nothing to merge: {branch} has no changes that {main.head} lacks.")
         if conflicts := main.conflicts(commit):
             raise UsageError(
                 f"Nothing was merged: {named(conflicts)} conflict{'s' * (len(conflicts) == 1)} with "

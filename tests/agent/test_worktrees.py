@@ -264,7 +264,7 @@ async def test_a_background_command_of_another_program_keeps_its_worktree(agent:
         for asked, said in ((agent, there), (other, "Nothing was merged: `until [ -e go ]; do sleep")):
             with pytest.raises(UsageError, match=re.escape(said)) as caught:
                 await Worktrees(asked).merge(root, "x")
-            assert caught.value.hint == "Stop it, or wait until it has ended."
+            assert caught.value.hint == "Stop it, or wait until it ends."
         assert inside.background is not None
         (root / "go").touch()
         await inside.background.over("p1")
@@ -315,7 +315,7 @@ async def test_a_conversation_whose_worktree_was_removed_is_told_what_to_do(agen
     git(shop, "worktree", "remove", str(root))
     with pytest.raises(UsageError, match="Worktree parser was removed") as caught:
         await turn(inside, "go on", conversation_id="c")
-    assert caught.value.hint == "/new begins a conversation in shop, /worktree parser one in a new worktree."
+    assert caught.value.hint == "/new begins a conversation in shop, /worktree NAME one in a new worktree."
     assert not root.exists()
 
 
@@ -518,6 +518,9 @@ async def test_there_is_none_without_a_repository_a_commit_or_its_own_filters(
     await worktrees.make("x")
     with pytest.raises(UsageError, match="There is a worktree x already"):
         await worktrees.make("x")
+    git(shop, "branch", "cogency/left")
+    with pytest.raises(UsageError, match="There is a branch cogency/left already"):
+        await worktrees.make("left")
     git(shop, "config", "filter.crypt.clean", "cat")
     with pytest.raises(UsageError, match="filters of its own") as refused:
         await Worktrees(agent).make("y")

@@ -121,12 +121,16 @@ class Journal:
 
         Those in the scratch copy of a rerun are in no file of another project, and left out there."""
         found = await (await self.edits()).in_history(conversation)
-        here = self.root
-        return [
-            edit
-            for edit in found
-            if edit.origin.project == here or not is_in_one(Path(edit.origin.project), "rerun")
-        ]
+        return [edit for edit in found if not self._is_in_copy(edit)]
+
+    async def calls_in_copies(self, conversation: str) -> set[str]:
+        """The calls of a conversation whose edits `in_history` leaves out."""
+        found = await (await self.edits()).in_history(conversation)
+        return {edit.call for edit in found if self._is_in_copy(edit)}
+
+    def _is_in_copy(self, edit: Edit) -> bool:
+        project = edit.origin.project
+        return project != self.root and is_in_one(Path(project), "rerun")
 
     async def edits(self) -> Edits:
         """The recorded edits.

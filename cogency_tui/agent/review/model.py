@@ -36,9 +36,9 @@ HunkState = State | Literal["gone"]
 decide."""
 
 
-Decision = Literal["", "kept", "reverted", "gone", "reviewed"]
+Decision = Literal["", "kept", "reverted", "gone", "reviewed", "in the rerun"]
 """The decision about several hunks: `reviewed` if they differ, empty while one is undecided;
-`gone` if nothing is left of them."""
+`gone` if nothing is left of them. Those that are only `in the rerun`'s scratch copy are not reviewed here."""
 
 
 class FileKey(NamedTuple):

@@ -161,6 +161,8 @@ class Review:
         self._net.begin(await in_thread(lambda: [*_with_paths_today(snapshot, applied_paths)]))
         undos = undo_records(snapshot.edits, snapshot.kinds.keys())
         decisions = await self._source.decisions_by_call(snapshot, [each for _, each in histories], files)
+        copied = await self._source.journal.calls_in_copies(self._source.conversation)
+        decisions |= dict.fromkeys(copied, "in the rerun")
         return ChangedLines(await self._net.read(), turns, undos, decisions)
 
     async def unsent_comments(self) -> int:

@@ -526,5 +526,7 @@ def _offers_retry(unit: object) -> bool:
 def _may_have_changed(unit: Unit) -> bool:
     """Return whether the unit may have edits: a command does not report the files that it changed."""
     if isinstance(unit, TurnEnd):
-        return bool(unit.changes())
-    return isinstance(unit, CallUnit) and unit.settled and (bool(unit.changes()) or unit.name == "shell")
+        return unit.is_reviewable
+    if not isinstance(unit, CallUnit) or not unit.is_reviewable:
+        return False
+    return unit.settled and (bool(unit.changes()) or unit.name == "shell")

@@ -1,11 +1,13 @@
 """The model picker: a provider, then one of its models; filtered as the user types, which finds models of the
-current provider at once.
+current provider, too.
 
 Known models are listed at once; the provider's own list replaces them when it arrives, or the reason of its
-failure is shown. A model is tested, and stored in the configuration, only on the user's request.
+failure is shown. The current provider is asked for it once a text is typed that names no provider. A model is
+tested, and stored in the configuration, only on the user's request.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from operator import attrgetter
@@ -38,7 +40,8 @@ Row = KnownProvider | ModelRow
 
 class PickerScreen(ListDialog["Chosen | None", Row]):
     """Offers the models of `models`, and returns the choice; `current` is the one in force. `cycle_effort`
-    switches to the next reasoning effort, and returns it; `effort` is the one in force.
+    switches to the next reasoning effort, and returns it; `effort` is the one in force. Only one that `saves`
+    offers to save the choice.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -78,6 +81,7 @@ class PickerScreen(ListDialog["Chosen | None", Row]):
         *,
         effort: str = "auto",
         cycle_effort: Callable[[], str] | None = None,
+        saves: bool = True,
         clock: Callable[[], float] = monotonic,
     ) -> None:
         self._note = PickerNote(clock, id="picker-note")
@@ -88,10 +92,13 @@ class PickerScreen(ListDialog["Chosen | None", Row]):
         self._current = current
         self._effort = effort
         self._cycle_effort = cycle_effort
+        self._saves = saves
         self._providers = models.providers()
         self._provider: KnownProvider | None = None
         self._used = next((each for each in self._providers if each.name == current.provider), None)
         self._offered: list[ModelRow] = []
+        self._listed: list[ModelRow] | None = None
+        """What the current provider lists, once it is asked; empty until it answers."""
         self._field = FilterField(id="picker-filter")
         self._filtered = ""
         self._asking: Worker[None] | None = None
@@ -116,7 +123,7 @@ class PickerScreen(ListDialog["Chosen | None", Row]):
             ]
         return [
             ("enter", "use", "open"),
-            ("ctrl+s", "save as default", "keep"),
+            *([("ctrl+s", "save as default", "keep")] if self._saves else []),
             ("ctrl+e", f"effort {self._effort}", "effort"),
             ("ctrl+t", "test", "test"),
             ("escape", "close" if self._provider is None else "providers", "back"),
@@ -151,7 +158,7 @@ class PickerScreen(ListDialog["Chosen | None", Row]):
     def action_keep(self) -> None:
         self.catch_up()
         row, provider = self.rows.row, self._selected_provider
-        if provider is not None and isinstance(row, ModelRow):
+        if self._saves and provider is not None and isinstance(row, ModelRow):
             self.dismiss(Chosen(provider.name, row.name, keep=True))
 
     def action_effort(self) -> None:
@@ -222,6 +229,14 @@ class PickerScreen(ListDialog["Chosen | None", Row]):
         else:
             self._note.report(Problem(f"{provider.name} does not list its models. {_KNOWN}"))
 
+    async def _ask_used(self, provider: KnownProvider) -> None:
+        # Its failure is reported with the provider's models.
+        with suppress(CogencyError):
+            self._listed = await self._models.listed(provider)
+        if self._listed and self._provider is None:
+            row = self.rows.row
+            self._filter(row.name if row else "")
+
     def _begin_testing(self, provider: KnownProvider, model: str) -> None:
         self._note.wait(f"Testing {provider.name}{f'/{model}' if model else ''}")
         self._asking = self.run_worker(partial(self._test, provider, model), group="models", exclusive=True)
@@ -250,6 +265,9 @@ class PickerScreen(ListDialog["Chosen | None", Row]):
         words = text.casefold().split()
         if self._provider is None:
             shown = [each for each in self._providers if _matches(f"{each.name} {each.model}", words)]
+            if self._used and self._listed is None and words and not _names(self._providers, words):
+                self._listed = []
+                self.run_worker(partial(self._ask_used, self._used), group="models-of-used")
             models = self._models_of_used(words)
             # The models come before a provider that only its default model matches.
             named = [each for each in shown if not models or _matches(each.name, words)]
@@ -276,7 +294,8 @@ class PickerScreen(ListDialog["Chosen | None", Row]):
         if self._used is None or not words:
             return []
         try:
-            return [each for each in self._models.known(self._used) if _matches(each.name, words)]
+            found = {each.name: each for each in (*self._models.known(self._used), *(self._listed or ()))}
+            return [each for name, each in found.items() if _matches(name, words)]
         except ConfigError:
             # It is reported with the provider's models.
             return []
@@ -289,6 +308,10 @@ class PickerScreen(ListDialog["Chosen | None", Row]):
         if self._provider is None:
             row = replace(row, name=f"{self._current.provider}/{row.name}")
         return draw_model(row, width, styles, on, current=is_current)
+
+
+def _names(providers: Sequence[KnownProvider], words: list[str]) -> bool:
+    return any(_matches(each.name, words) for each in providers)
 
 
 def _matches(text: str, words: list[str]) -> bool:

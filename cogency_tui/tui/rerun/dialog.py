@@ -150,10 +150,14 @@ class RerunScreen(ListDialog["RerunChoice | None", Field]):
         """Change the selected line."""
         match self.rows.row:
             case "model":
-                models = ModelList(self._agent.settings)
-                app_of(self).push_screen(
-                    PickerScreen(models, self._model, effort=self._effort), self._use_model
+                picker = PickerScreen(
+                    ModelList(self._agent.settings),
+                    self._model,
+                    effort=self._effort,
+                    cycle_effort=self._cycle_effort,
+                    saves=False,
                 )
+                app_of(self).push_screen(picker, self._use_model)
             case "effort":
                 self._offer("effort", EFFORT_CHOICES, self._effort)
             case "dialect":
@@ -175,6 +179,12 @@ class RerunScreen(ListDialog["RerunChoice | None", Field]):
 
     def _ask(self, title: str, text: str, placeholder: str, use: Callable[[str | None], None]) -> None:
         app_of(self).push_screen(LineDialog(title, text, placeholder), use)
+
+    def _cycle_effort(self) -> str:
+        """Switch to the next effort, and return it."""
+        at = EFFORT_CHOICES.index(self._effort) + 1
+        self._effort = EFFORT_CHOICES[at % len(EFFORT_CHOICES)]
+        return self._effort
 
     def _use_model(self, chosen: Chosen | None) -> None:
         if chosen is not None:

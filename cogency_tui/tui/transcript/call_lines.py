@@ -32,6 +32,7 @@ from cogency_tui.tui.paste_chips import image_chips
 from cogency_tui.tui.theme_styles import ThemeStyles
 from cogency_tui.tui.transcript.call_unit import (
     GLYPHS,
+    IN_RERUN,
     OPEN,
     ROLES,
     CallStep,
@@ -60,6 +61,9 @@ _LEAST_SUBJECT = 12
 
 _LEAST_FACT = 10
 """Cells of a fact below which it is not cut, but left out."""
+
+_NOT_HERE = ("reverted", "gone", IN_RERUN)
+"""The decisions about changes that are not in the files."""
 
 _MOST_RENAMED = 4
 """Files that the card of a renaming names."""
@@ -168,11 +172,18 @@ def _tally(calls: Sequence[CallUnit]) -> str:
     return text[:1].upper() + text[1:]
 
 
+def _link(call: CallUnit, pen: Pen) -> list[Segment]:
+    """The link to the review of a call's changes; where none of them is in it, where they are."""
+    if call.is_reviewable:
+        return review_link(call.id, pen, word=call.decision)
+    return [Segment(call.decision, pen.styles("dim"))]
+
+
 def _change_row(call: CallUnit, change: FileChange, pen: Pen) -> Line:
     styles = pen.styles
-    link = review_link(call.id, pen, word=call.decision)
+    link = _link(call, pen)
     path = fit_path(reveal(change.path), _path_room(change.path, pen.width))
-    name = styles("dim") if call.decision in ("reverted", "gone") else styles("text", attributes="bold")
+    name = styles("dim") if call.decision in _NOT_HERE else styles("text", attributes="bold")
     head = [Segment("✎ ", styles("dim" if call.decision else "edit")), Segment(path, name)]
     counts = fit(f"  {_counts(call, change)}", pen.width - width_of(head))
     left = [*head, Segment(counts, styles("dim"))]
@@ -183,7 +194,7 @@ def _rename_row(call: CallUnit, changes: Sequence[FileChange], pen: Pen) -> Line
     """Draw a renaming: `total → subtotal  cart.py, use.py  +4 −4`. Where there is no room for all of it, the
     files give way."""
     styles = pen.styles
-    link = review_link(call.id, pen, word=call.decision)
+    link = _link(call, pen)
     counts = count_lines(sum(each.added for each in changes), sum(each.removed for each in changes))
     args = call.args
     renaming = one_line(f"{args.get('name', '')} → {args.get('new_name', '')}")
@@ -194,7 +205,7 @@ def _rename_row(call: CallUnit, changes: Sequence[FileChange], pen: Pen) -> Line
     room = room - width_of(link) - _GAP if room - width_of(link) - _GAP >= cells(renaming) else room
     renaming = fit(renaming, max(1, room))
     files = fit(", ".join(paths), max(0, room - cells(renaming) - 2))
-    ink = styles("dim") if call.decision in ("reverted", "gone") else styles("text", attributes="bold")
+    ink = styles("dim") if call.decision in _NOT_HERE else styles("text", attributes="bold")
     left = [
         Segment("✎ ", styles("dim" if call.decision else "edit")),
         Segment(renaming, ink),

@@ -128,6 +128,9 @@ class Action(msgspec.Struct, frozen=True):
     timeout: float | None = None
 
 
+IN_RERUN = "in the rerun"
+"""The `Decision` about changes that are only in the scratch copy of a rerun."""
+
 _PLAIN = Action()
 _PLAIN_FIELDS = frozenset({"name", "args"})
 
@@ -228,6 +231,11 @@ class CallUnit(msgspec.Struct):
         """Note that the user has decided; the engine reports the consequence."""
         if self.state == "waiting":
             self.state = "running" if self.started else "queued"
+
+    @property
+    def is_reviewable(self) -> bool:
+        """True unless its changes are only in the scratch copy of a rerun."""
+        return self.decision != IN_RERUN
 
     def decide_changes(self, decision: "Decision") -> bool:
         """Note the user's decision about its changes; return whether it is another than before."""

@@ -39,7 +39,7 @@ from cogency_tui.providers.token_counting import CHARACTERS_PER_TOKEN
 from cogency_tui.safe_text import Sanitizer, clean, one_line
 from cogency_tui.store.pins import Place
 from cogency_tui.store.prompt_text import without_image_chips
-from cogency_tui.tui.transcript.call_unit import CallUnit, FileChange
+from cogency_tui.tui.transcript.call_unit import IN_RERUN, CallUnit, FileChange
 from cogency_tui.tui.transcript.packed_text import Packed, packed, unpacked
 
 if TYPE_CHECKING:
@@ -232,7 +232,15 @@ class TurnEnd(msgspec.Struct):
     @property
     def decision(self) -> "Decision":
         """The user's decision about all changes of the turn; empty while there is any to make."""
-        return self.recorded.decision if self.recorded else ""
+        if self.recorded:
+            return self.recorded.decision
+        found: set[Decision] = {call.decision for call in self.calls if call.changes()}
+        return found.pop() if len(found) == 1 else ""
+
+    @property
+    def is_reviewable(self) -> bool:
+        """True if it has changes, and not only in the scratch copy of a rerun."""
+        return bool(self.changes()) and self.decision != IN_RERUN
 
     @property
     def changing_call(self) -> str:
@@ -463,14 +471,26 @@ class Transcript:
     def record(self, turns: Mapping[int, TurnChanges], decisions: "Mapping[str, Decision]") -> set[int]:
         """Record all changes of turns, by their numbers from 1, and the decisions about those of calls, by
         their ids; return the changed units."""
-        self._has_edits = self._has_edits or any(made.files for made in turns.values())
+        recorded = any(made.files for made in turns.values())
+        self._has_edits = self._has_edits or recorded
         ends = ((self._ends[turn - 1], made) for turn, made in turns.items() if 0 < turn <= len(self._ends))
-        recorded = {index for index, made in ends if self._record(index, made)}
-        return recorded | {
-            self._calls[call]
+        touched = {index for index, made in ends if self._record(index, made)}
+        decided = {
+            call
             for call, decision in decisions.items()
             if call in self._calls and self.call(self._calls[call]).decide_changes(decision)
         }
+        if not decided:
+            return touched
+        self._has_edits = recorded or any(
+            call.is_reviewable and call.changes() for call in map(self.call, self.calls)
+        )
+        touched |= {
+            index
+            for index in self._ends
+            if not decided.isdisjoint(call.id for call in self._end_of_turn(index).calls)
+        }
+        return touched | {self._calls[call] for call in decided}
 
     def changes(self) -> dict[str, FileChange]:
         """The agent's changes in this conversation, by path."""

@@ -265,7 +265,9 @@ def describe_loss(name: str, losses: "Losses") -> str:
         lines.append(f"caches: {named(lost.caches)}")
     lines += [each.described for each in losses.occupants if each.pid is None]
     lines += [f"running in the background: {one_line(command)}" for command in losses.commands]
-    idle = [f"{each.described}. It cannot go on there." for each in losses.occupants if each.pid is not None]
+    idle = [
+        f"{each.described}. It cannot continue there." for each in losses.occupants if each.pid is not None
+    ]
     others = "".join(f"\n\n{line}" for line in idle)
     if not lines:
         caches = f", but for caches: {named(lost.caches)}" if lost.caches else ""

@@ -103,7 +103,7 @@ class WorkingTree(SafeGit):
         if top is None:
             return "This project is not in a git repository."
         if Path(top.removesuffix("\n")) != self.directory:
-            return f"This project is a part of the repository {shown(top.strip())}."
+            return f"This project is a subdirectory of the repository {shown(top.strip())}."
         if self.has_filters:
             return _FILTERED
         if self._ask("rev-parse", "--verify", "--quiet", "HEAD^{commit}") is None:

@@ -370,6 +370,25 @@ async def test_a_model_of_the_current_provider_is_found_without_entering_that(pr
             await until(pilot, lambda: "keyed · " in shown(screen.heading))
 
 
+async def test_a_model_that_only_the_current_provider_lists_is_found_without_entering_that(
+    project: Path,
+) -> None:
+    async with Lister() as peer:
+        agent = agent_at(peer.base_url, project)
+        await agent.choose_model("mine", "house")
+        async with at_work(agent) as pilot:
+            screen = await picker(pilot)
+            await type_text(pilot, "keyed")
+            screen.catch_up()
+            assert peer.requests == []
+            screen.query_one("#picker-filter", Input).value = "bet"
+            await until(pilot, lambda: "mine/beta" in models_in(screen))
+            assert picks_model(screen)
+            screen.query_one("#picker-filter", Input).value = "alpha"
+            await until(pilot, lambda: "mine/alpha-2" in models_in(screen))
+            assert len(peer.requests) == 1
+
+
 async def test_the_start_warns_of_a_model_that_ends_soon(project: Path) -> None:
     agent = ScriptedAgent(project)
     agent.provider.facts = ModelFacts(ends=date(2020, 1, 2))

@@ -11,11 +11,13 @@ from textual.pilot import Pilot
 from cogency_tui.agent.agent import Agent
 from cogency_tui.agent.recall.recall import Branch, Check, Comparison
 from cogency_tui.agent.rerun import Rerun, RerunChoice, rerunning
+from cogency_tui.errors import UsageError
 from cogency_tui.store.edit_records import Kind
 from cogency_tui.store.store import StoredConversation
 from cogency_tui.store.trash import Trash
+from cogency_tui.tui.conversation.view import Conversation
 from cogency_tui.tui.kit.choice_dialog import ChoiceDialog
-from cogency_tui.tui.kit.dialogs import Confirmation
+from cogency_tui.tui.kit.dialogs import Choices, Confirmation
 from cogency_tui.tui.main.open_conversations import open_conversations_of
 from cogency_tui.tui.main.screen import MainScreen
 from cogency_tui.tui.models.screen import PickerScreen
@@ -244,6 +246,39 @@ async def test_a_fork_of_a_rerun_and_a_conversation_opened_in_it_work_in_the_pro
         assert copy.exists()
 
 
+async def test_a_fork_of_a_rerun_offers_no_review_of_what_is_only_in_the_copy(project: Path) -> None:
+    (project / "notes.txt").write_text("one\n")
+    agent = agent_in(project)
+    async with at_work(agent, (140, 40)) as pilot:
+        await finished_rerun(pilot)
+        rerun = main_of(pilot)
+        await until(pilot, lambda: "1 file +1 −1" in seen(pilot) and seen(pilot).count("F5 review") == 2)
+        await send(pilot, "/fork")
+        await until(pilot, lambda: main_of(pilot) is not rerun)
+        await opened(pilot)
+        await until(pilot, lambda: "1 file +1 −1, in the rerun" in seen(pilot))
+        assert "✎ notes.txt  +1 −1" in seen(pilot)
+        await until(pilot, lambda: "review" not in seen(pilot))
+        conversation = pilot.app.screen.query_one(Conversation)
+        pilot.app.screen.set_focus(conversation)
+        for unit in range(len(conversation.transcript.units)):
+            conversation.go_to_top(unit)
+            assert not conversation.check_action("review", ())
+        id = main_of(pilot).bridge.conversation_id
+        assert id is not None
+        timeline = agent.timeline(id)
+        past = await timeline.read()
+        assert await timeline.files(past, len(past.points) - 1) == []
+        with pytest.raises(UsageError, match="Files already match this point"):
+            await timeline.restore(past, 0)
+        pilot.app.screen.set_focus(prompt_of(pilot))
+        await send(pilot, "replace 'two' with 'three' in notes.txt")
+        await until(pilot, lambda: (project / "notes.txt").read_text() == "three\n")
+        await finished(pilot)
+        await until(pilot, lambda: seen(pilot).count("F5 review") == 2)
+        assert "1 file +1 −1, in the rerun" in seen(pilot)
+
+
 async def test_a_rerun_whose_program_ended_is_in_the_trash_and_can_only_be_read(project: Path) -> None:
     (project / "notes.txt").write_text("one\n")
     agent = agent_in(project)
@@ -279,8 +314,14 @@ async def test_the_dialog_returns_what_the_user_has_changed(project: Path) -> No
         await until(pilot, lambda: "offline/offline-1" in listed(pilot))
         await pilot.press("enter")
         await until(pilot, on(pilot, PickerScreen))
-        await pilot.press("escape")
+        await pilot.press("enter")
+        await until(pilot, lambda: "use" in shown(pilot.app.screen.query_one(Choices)))
+        assert "save" not in shown(pilot.app.screen.query_one(Choices))
+        await pilot.press("ctrl+e", "ctrl+s")
+        await until(pilot, lambda: "effort none" in shown(pilot.app.screen.query_one(Choices)))
+        await pilot.press("enter")
         await until(pilot, on(pilot, RerunScreen))
+        await until(pilot, lambda: "none" in listed(pilot))
         await pilot.press("down", "enter")
         await until(pilot, on(pilot, ChoiceDialog))
         await pilot.press("end", "enter")

@@ -255,7 +255,7 @@ def test_what_would_be_lost_is_named() -> None:
         "  2 commits of cogency/x that are not merged\n"
         "  “fix parser” is working in it\n"
         "  running in the background: npm start\n\n"
-        "“New conversation” is open in it, in process 12. It cannot go on there."
+        "“New conversation” is open in it, in process 12. It cannot continue there."
     )
     ignored = Losses(Unmerged([], 0, ["secret.env"], ["node_modules/"]))
     assert describe_loss("x", ignored) == (
@@ -400,7 +400,7 @@ async def test_a_conversation_whose_worktree_was_removed_elsewhere_says_what_to_
         git(shop, "branch", "-D", "cogency/parser")
         await finished(pilot)
         await send(pilot, "go on")
-        what = "/new begins a conversation in shop, /worktree parser one in a new worktree."
+        what = "/new begins a conversation in shop, /worktree NAME one in a new worktree."
         await until(pilot, lambda: "Worktree parser was removed." in seen(pilot) and what in seen(pilot))
         assert prompt_of(pilot).text == "go on"
         assert not root.exists()
