@@ -536,7 +536,7 @@ async def test_what_a_pull_brought_is_listed_as_such_and_stays(
     assert (left["path"], left["merged"]) == ("new.txt", True)
     done = revert(run)
     assert (
-        f"Not reverted, because it came from the remote: new.txt. `cogency-tui edits revert {left['edit']}`"
+        f"Not reverted, because it came from the remote: new.txt. `cogency-tui edits revert {left['edit']} --conversation "
         in (done.stdout)
     )
     assert not (project / "own.txt").exists()
