@@ -93,8 +93,10 @@ def run_helper(
     cwd: Path | None = None,
     request: bytes = b"",
     target: BinaryIO | None = None,
+    errors: bytearray | None = None,
 ) -> tuple[int, bytes]:
-    """The exit status of a helper, and its output, unless that goes to `target`. Its environment is that of
+    """The exit status of a helper, and its output, unless that goes to `target`. What it writes to its
+    standard error is added to `errors`, or lost. Its environment is that of
     a helper, overridden by `environ`; its name is looked up on our search path. Blocks.
 
     Raises:
@@ -108,12 +110,14 @@ def run_helper(
             env=helper_environment() | dict(environ),
             input=request,
             stdout=target or subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL if errors is None else subprocess.PIPE,
             timeout=seconds,
             check=False,
         )
     except subprocess.TimeoutExpired as exc:
         raise TimeoutError from exc
+    if errors is not None:
+        errors += ended.stderr
     return ended.returncode, ended.stdout or b""
 
 

@@ -192,6 +192,11 @@ class Agent:
         return self.project.name if self._home is not None else ""
 
     @property
+    def is_removed(self) -> bool:
+        """True if it works in a worktree that is gone."""
+        return self._home is not None and not self.project.is_dir()
+
+    @property
     def worktrees_directory(self) -> Path:
         """The directory of the project's worktrees."""
         # Not on the way to the first frame.

@@ -68,8 +68,9 @@ def missing_directory(agent: "Agent") -> tuple[str, str]:
     if not agent.worktree:
         return f"{agent.project} no longer exists.", "Start in another directory."
     name = agent.worktree
-    begin = f"/worktree {name} begins a conversation in a new one, /new one in {agent.home.project.name}."
-    return f"The worktree {name} was removed.", begin
+    project = agent.home.project.name
+    begin = f"/new begins a conversation in {project}, /worktree {name} one in a new worktree."
+    return f"Worktree {name} was removed.", begin
 
 
 async def store_choices(store: "Store", record: "StoredConversation", agent: "Agent") -> None:

@@ -20,6 +20,7 @@ from pathlib import Path
 
 from cogency_tui.child_processes import run_helper
 from cogency_tui.config.schema import Permissions
+from cogency_tui.config.worktree_paths import is_worktree_of
 from cogency_tui.errors import WorkspaceError
 from cogency_tui.redaction import Redactor
 from cogency_tui.safe_text import reveal
@@ -40,6 +41,11 @@ _MOVED = (
     "[engine] This conversation continues in {}. What was changed in the scratch copy {} is not in these "
     "files."
 )
+_REMOVED = (
+    "[engine] The git worktree {1} was removed: this conversation continues in {0}, without what was not "
+    "merged."
+)
+_SCRATCH = "this scratch copy is without the project's history"
 _PROJECT = "Project directory: "
 _LONGEST_PATH = 400
 _LONGEST_MENTION = 120
@@ -112,13 +118,19 @@ def _project(project: Path) -> str:
 
 
 def _move(last: str, project: Path) -> str:
-    """What the model is told where a conversation leaves the scratch copy of a rerun; else empty."""
+    """What the model is told where a conversation leaves the scratch copy of a rerun, or a worktree that is
+    gone; else empty."""
     lines = (line.removeprefix(_PROJECT) for line in last.split("\n") if line.startswith(_PROJECT))
-    copy = next(lines, "")
-    if not is_in_one(Path(copy), "rerun") or is_in_one(project, "rerun"):
+    before = next(lines, "")
+    place = Path(before)
+    if is_in_one(place, "rerun") and not is_in_one(project, "rerun"):
+        text = _MOVED
+    elif is_worktree_of(place, str(project)) and not os.path.lexists(before):
+        text = _REMOVED
+    else:
         return ""
     here = _project(project).removeprefix(_PROJECT)
-    return _MOVED.format(_end(here, _LONGEST_MENTION), _end(copy, _LONGEST_MENTION))
+    return text.format(_end(here, _LONGEST_MENTION), _end(before, _LONGEST_MENTION))
 
 
 def _end(path: str, longest: int) -> str:
@@ -154,7 +166,8 @@ def _git(project: Path) -> str:
     branch = branch_of(project)
     where = f"branch {_named(branch)}" if branch else f"detached at {_named(head[:12])}"
     state = _state(Repository(project, _PATIENCE).status())
-    return f"Git: {where}, {state}" if state else f"Git: {where}"
+    known = f"Git: {where}, {state}" if state else f"Git: {where}"
+    return f"{known}; {_SCRATCH}" if is_in_one(project, "rerun") else known
 
 
 def _state(status: bytes | None) -> str:

@@ -62,6 +62,7 @@ _NAMED = 8
 """Paths that a remark names."""
 
 _PAGE = 500
+_COMMIT = "Scratch copy of the project, without its history"
 _GIT = (
     *("git", "-c", "user.name=cogency-tui", "-c", "user.email=cogency-tui@localhost"),
     *("-c", "init.defaultBranch=main", "-c", "commit.gpgSign=false", "-c", "core.hooksPath=/dev/null"),
@@ -211,10 +212,11 @@ class ScratchCopy:
                 raise WorkspaceError(f"{path} cannot be restored in the copy: {exc}.") from exc
 
     def commit(self) -> None:
-        """Commit all files to a new repository, so that git shows what changes. Blocks."""
+        """Commit all files to a new repository, without the history of the project's, so that git shows what
+        changes. Blocks."""
         environ = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
         with suppress(OSError, TimeoutError):
-            for words in (["init", "-q"], ["add", "-A"], ["commit", "-q", "--allow-empty", "-m", "Begin"]):
+            for words in (["init", "-q"], ["add", "-A"], ["commit", "-q", "--allow-empty", "-m", _COMMIT]):
                 run_helper([*_GIT, *words], seconds=_GIT_SECONDS, environ=environ, cwd=self.root)
 
     def copied_to(self, root: Path) -> "ScratchCopy":

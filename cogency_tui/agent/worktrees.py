@@ -225,7 +225,10 @@ class Worktrees:
     def _merge(self, root: Path, title: str, accepted: Collection[str]) -> Merged:
         main, tree, branch = self._main, WorkingTree(root), _branch(root)
         if problem := tree.problem or main.problem:
-            raise UsageError(problem, "Merge the branch yourself.")
+            by_hand = (
+                f"Commit the files of {root.name}, and run `git merge {branch}` in {main.directory.name}."
+            )
+            raise UsageError(problem, by_hand if tree.has_filters or main.has_filters else "")
         _require_settled(tree, root.name)
         if (origin := tree.origin) and origin != main.head:
             raise UsageError(
@@ -246,12 +249,20 @@ class Worktrees:
                 f"Have the agent merge {main.head} into {branch} first."
                 + " The repository's own merge drivers are not run." * main.has_merge_drivers,
             )
-        if blocking := sorted(set(files) & set(main.changed())):
+        untracked = main.untracked_by(commit, files)
+        if blocking := sorted((set(files) & set(main.changed())).difference(untracked)):
             is_one = len(blocking) == 1
             raise UsageError(
                 f"Nothing was merged: {named(blocking)} {'has' if is_one else 'have'} uncommitted changes in "
                 f"{main.directory.name}.",
                 f"Commit or stash {'it' if is_one else 'them'} first.",
+            )
+        if untracked:
+            is_one = len(untracked) == 1
+            raise UsageError(
+                f"Nothing was merged: {named(untracked)} {'is' if is_one else 'are'} untracked in "
+                f"{main.directory.name} and would be overwritten.",
+                f"Move or delete {'it' if is_one else 'them'} first.",
             )
         if (marked := main.marked_by(commit, set(files))) and not set(marked) <= set(accepted):
             raise ConflictMarkersError(root.name, marked)
@@ -261,7 +272,7 @@ class Worktrees:
             main.merge(branch)
         except WorkspaceError as exc:
             committed = f" Its files are committed in {branch}." if is_dirty else ""
-            raise WorkspaceError(f"{exc}{committed}", exc.hint) from exc
+            raise WorkspaceError(f"{exc.sentence}{committed}", exc.hint) from exc
         return Merged(main.head, len(files), is_dirty)
 
     async def occupants(self, root: Path) -> list[Occupant]:

@@ -38,7 +38,8 @@ async def run_again(prefix: str, turn: int | None, choice: RerunChoice, *, as_js
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             on_signal(loop, number, again.interrupt)
-        for remark in (f"Running in a copy of the project: {again.copy.root}", *again.copy.remarks):
+        history = ", without its git history" if (again.copy.root / ".git").exists() else ""
+        for remark in (f"Running in a copy of the project{history}: {again.copy.root}", *again.copy.remarks):
             talk(remark)
         status: int | None = None
         calls: dict[str, str] = {}

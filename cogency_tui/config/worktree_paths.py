@@ -9,12 +9,12 @@ from hashlib import sha256
 from pathlib import Path
 
 _DIGITS = 8
+_SUFFIX = "-worktrees"
 
 
 def worktrees_of(data: Path, project: str) -> Path:
     """The directory of the worktrees of a project (resolved), given the data directory."""
-    name = f"{project.rpartition('/')[2]}-{sha256(os.fsencode(project)).hexdigest()[:_DIGITS]}"
-    return _directory(data) / name
+    return _directory(data) / _name(project)
 
 
 def is_worktree(data: Path, project: str) -> bool:
@@ -22,5 +22,14 @@ def is_worktree(data: Path, project: str) -> bool:
     return Path(project).parent.parent == _directory(data)
 
 
+def is_worktree_of(path: Path, project: str) -> bool:
+    """Return whether `path` is, or was, a worktree of a project (resolved), of any data directory."""
+    return path.parent.name == _name(project) and path.parent.parent.name.endswith(_SUFFIX)
+
+
+def _name(project: str) -> str:
+    return f"{project.rpartition('/')[2]}-{sha256(os.fsencode(project)).hexdigest()[:_DIGITS]}"
+
+
 def _directory(data: Path) -> Path:
-    return data.with_name(f"{data.name}-worktrees")
+    return data.with_name(f"{data.name}{_SUFFIX}")

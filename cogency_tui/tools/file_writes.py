@@ -116,14 +116,24 @@ async def refuse_unknown(context: ToolContext, one: Change) -> None:
     """Refuse to replace a content that is not the one that the model knows.
 
     Raises:
-        ToolError: it was changed since the model read it.
+        ToolError: it was changed since the model read it, or it is told of these changes and repeats the call
+            without them.
     """
-    location, before = one.location, one.before or b""
-    if one.before is None or context.seen.knows(location.path, fingerprint(before), context.cycle):
+    if one.before is None:
+        return
+    location, before, after = one.location, one.before, fingerprint(one.after)
+    digest = fingerprint(before)
+    if context.seen.knows(location.path, digest, context.cycle):
+        if context.seen.has_refused(location.path, digest, after):
+            raise ToolError(
+                f"{location.relative} has lines by others that this content still lacks.",
+                "Keep them, or read the file again before you replace them.",
+            )
         return
     report = await report_of(context, location, before)
     if report is not None:
-        context.seen.report(location.path, fingerprint(before), context.cycle, whole=report.whole)
+        context.seen.report(location.path, digest, context.cycle, whole=report.whole)
+        context.seen.refuse(location.path, digest, after)
         again = "Read it again first."
         if report.whole:
             again = f"These lines changed:\n{report.lines}Repeat the call with them in content, or use edit."

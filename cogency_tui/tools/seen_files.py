@@ -40,6 +40,9 @@ class SeenFiles:
     def __init__(self) -> None:
         self._seen: dict[Path, Seen] = {}
         self._reported: dict[Path, _Reported] = {}
+        self._refused: dict[Path, tuple[bytes, bytes]] = {}
+        """The content that was not replaced, since others had changed it, and the one that was to replace it.
+        """
 
     @property
     def paths(self) -> Collection[Path]:
@@ -60,7 +63,7 @@ class SeenFiles:
         if the model has seen none."""
         reported = self._reported.get(path)
         if reported is not None and reported.whole and reported.cycle is not cycle:
-            self.read(path, reported.digest)
+            self._know(path, reported.digest)
         return self._seen.get(path)
 
     def knows(self, path: Path, digest: bytes, cycle: object) -> bool:
@@ -75,12 +78,21 @@ class SeenFiles:
 
     def read(self, path: Path, digest: bytes) -> None:
         """Note that the model is sent this content."""
-        self._seen[path] = Seen(digest, time.time())
-        self._reported.pop(path, None)
+        self._know(path, digest)
+        self._refused.pop(path, None)
 
     def report(self, path: Path, digest: bytes, cycle: object, *, whole: bool) -> None:
         """Note that the model is sent what others have changed to make this content."""
         self._reported[path] = _Reported(digest, whole, cycle)
+
+    def refuse(self, path: Path, content: bytes, other: bytes) -> None:
+        """Note that a content that the model did not know was not replaced by another one, both by their
+        fingerprints."""
+        self._refused[path] = content, other
+
+    def has_refused(self, path: Path, content: bytes, other: bytes) -> bool:
+        """Return whether that was refused, and the model has not read the file since."""
+        return self._refused.get(path) == (content, other)
 
     def wrote(self, path: Path, before: bytes | None, after: bytes, cycle: object) -> None:
         """Note that the model has made one content of another. What it did not know of that, it still does
@@ -91,3 +103,7 @@ class SeenFiles:
             self._reported[path] = replace(reported, digest=after)
         else:
             self.read(path, after)
+
+    def _know(self, path: Path, digest: bytes) -> None:
+        self._seen[path] = Seen(digest, time.time())
+        self._reported.pop(path, None)

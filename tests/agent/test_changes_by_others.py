@@ -98,6 +98,18 @@ async def test_a_whole_file_is_not_replaced_until_the_model_knows_the_others_lin
     assert two.text == "the other's\nc\n"
 
 
+async def test_what_was_refused_is_not_written_by_repeating_it(two: Two) -> None:
+    await two.go(READ)
+    await two.other_goes(edit("line 3", "the other's"))
+    first, second, _, third = await two.go(write("a\n"), write("a\n"), READ, write("a\n"))
+    assert [each["payload"]["error"] for each in (first, second, third)] == [True, True, False]
+    assert outcome(second) == (
+        "app.py has lines by others that this content still lacks. "
+        "Keep them, or read the file again before you replace them."
+    )
+    assert two.text == "a\n"
+
+
 async def test_an_edit_elsewhere_is_made_and_says_what_the_other_has_changed(two: Two) -> None:
     await two.go(READ)
     await two.other_goes(edit("line 3", "the other's"))

@@ -29,6 +29,7 @@ from cogency_tui.store.edit_records import ABSENT, Edit, Version
 from cogency_tui.store.trash import Trash
 from cogency_tui.temporary_files import prefix
 from cogency_tui.workspace.paths import Workspace
+from tests.agent.repositories import git, output
 from tests.peers.scripted import ScriptedProvider
 
 
@@ -108,6 +109,22 @@ async def test_a_turn_runs_again_in_the_files_as_they_were_and_leaves_the_projec
     store = await agent.store()
     assert [each.id for each in await store.conversations(limit=5)] == [id]
     assert [each.id for each in await Trash(store.database).listed(limit=5)] == [right.conversation.id]
+
+
+async def test_the_model_and_the_log_say_that_the_copy_has_no_history(
+    worked: tuple[Agent, str], project: Path
+) -> None:
+    for words in (["init", "-q", "-b", "main"], ["add", "-A"], ["commit", "-qm", "Mine"]):
+        git(project, *words)
+    agent, id = worked
+    for turn in (1, 2):
+        async with rerunning(agent, id, turn, RerunChoice(), provider=ScriptedProvider("Done.")) as again:
+            (message, *_) = [event async for event in again.stream()]
+            log = output(again.copy.root, "log", "--format=%s")
+        assert log == "Scratch copy of the project, without its history\n"
+        assert message["type"] == "user"
+        said = "Git: branch main, clean; this scratch copy is without the project's history\n"
+        assert said in message.get("environment", "")
 
 
 async def test_the_first_turn_begins_without_the_file_that_it_has_created(worked: tuple[Agent, str]) -> None:

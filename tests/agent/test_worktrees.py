@@ -15,7 +15,7 @@ from cogency_tui.agent.permissions.gate import Answer, Question
 from cogency_tui.agent.project.trust import TrustState
 from cogency_tui.agent.worktrees import ConflictMarkersError, Worktrees
 from cogency_tui.config.schema import Settings
-from cogency_tui.errors import UsageError
+from cogency_tui.errors import UsageError, WorkspaceError
 from cogency_tui.temporary_files import make_directory
 from tests import ROOT
 from tests.agent.templates import TEMPLATES
@@ -120,6 +120,75 @@ async def test_a_conflict_or_an_uncommitted_file_leaves_the_project_as_it_is(
     assert "ours" in (shop / "app.py").read_text()
     left = await worktrees.unmerged(made.root)
     assert (left.files, left.commits) == (["app.py"], 0)
+
+
+@pytest.mark.parametrize("ignored", [False, True])
+async def test_a_file_that_git_does_not_track_is_not_overwritten(
+    agent: Agent, shop: Path, ignored: bool
+) -> None:
+    worktrees = Worktrees(agent)
+    root = (await worktrees.make("x")).root
+    (root / "new.txt").write_text("theirs\n")
+    (shop / "new.txt").write_text("mine\n")
+    if ignored:
+        (shop / ".git/info/exclude").write_text("new.txt\n")
+        git(root, "add", "-f", "new.txt")
+    with pytest.raises(UsageError) as refused:
+        await worktrees.merge(root, "x")
+    assert refused.value.advice == (
+        "Nothing was merged: new.txt is untracked in shop and would be overwritten. Move or delete it first."
+    )
+    assert (shop / "new.txt").read_text() == "mine\n"
+    (shop / "new.txt").unlink()
+    assert (await worktrees.merge(root, "x")).files == 1
+
+
+async def test_a_local_copy_of_a_file_that_both_have_removed_is_not_in_the_way(
+    agent: Agent, shop: Path
+) -> None:
+    worktrees = Worktrees(agent)
+    root = (await worktrees.make("x")).root
+    for directory in (shop, root):
+        git(directory, "rm", "-q", "--cached", "app.py")
+        git(directory, "commit", "-qm", f"untrack in {directory.name}")
+    (shop / ".git/info/exclude").write_text("app.py\n")
+    (root / "new.txt").write_text("theirs\n")
+    assert (await worktrees.merge(root, "x")).files == 2
+    assert (shop / "app.py").read_text() == LINES
+
+
+async def test_the_reason_of_git_is_given(agent: Agent, shop: Path) -> None:
+    worktrees = Worktrees(agent)
+    root = (await worktrees.make("x")).root
+    (root / "lib").mkdir()
+    (root / "lib/\x1b[31mnew.py").write_text("theirs\n")
+    (shop / "lib").write_text("mine\n")
+    with pytest.raises(WorkspaceError) as failed:
+        await worktrees.merge(root, "x")
+    assert failed.value.advice == (
+        "Git could not merge cogency/x: The following untracked working tree files would be overwritten by "
+        "merge: lib; Please move or remove them before you merge. Aborting. Its files are committed in cogency/x."
+    )
+    assert (shop / "lib").read_text() == "mine\n"
+    lock = shop / ".git/refs/heads/cogency/y.lock"
+    lock.touch()
+    with pytest.raises(
+        WorkspaceError, match=r"Git could not make a worktree at .*/y: .*y\.lock': File exists"
+    ):
+        await worktrees.make("y")
+
+
+async def test_a_repository_with_filters_says_so_of_a_merge(agent: Agent, shop: Path) -> None:
+    worktrees = Worktrees(agent)
+    root = (await worktrees.make("x")).root
+    (root / "new.py").write_text("new\n")
+    git(shop, "config", "filter.crypt.clean", "cat")
+    with pytest.raises(UsageError) as refused:
+        await Worktrees(agent).merge(root, "x")
+    assert refused.value.advice == (
+        "This repository configures filters of its own, which are not run: its worktrees are neither made nor "
+        "merged. Commit the files of x, and run `git merge cogency/x` in shop."
+    )
 
 
 _OTHER = """
@@ -244,10 +313,28 @@ async def test_a_conversation_whose_worktree_was_removed_is_told_what_to_do(agen
     inside = agent.beside_in(root)
     await work(inside, "c")
     git(shop, "worktree", "remove", str(root))
-    with pytest.raises(UsageError, match="The worktree parser was removed") as caught:
+    with pytest.raises(UsageError, match="Worktree parser was removed") as caught:
         await turn(inside, "go on", conversation_id="c")
-    assert "/worktree parser begins" in caught.value.hint
+    assert caught.value.hint == "/new begins a conversation in shop, /worktree parser one in a new worktree."
     assert not root.exists()
+
+
+async def test_the_model_is_told_that_the_worktree_of_its_conversation_was_removed(
+    agent: Agent, shop: Path
+) -> None:
+    worktrees = Worktrees(agent)
+    root = (await worktrees.make("parser")).root
+    await work(agent.beside_in(root), "c")
+    await worktrees.remove(root)
+    await work(agent, "c")
+    await work(agent, "c")
+    first, moved, last = (each for each in await (await agent.store()).events("c") if each["type"] == "user")
+    assert f"\nProject directory: {root}\n" in first.get("environment", "")
+    assert (
+        f"\n[engine] The git worktree {root} was removed: this conversation continues in {shop}, without what "
+        "was not merged.\n"
+    ) in moved.get("environment", "")
+    assert "environment" not in last
 
 
 async def test_with_another_branch_checked_out_the_advice_works(agent: Agent, shop: Path) -> None:

@@ -368,6 +368,10 @@ class ScriptedAgent:
         return 0
 
     @property
+    def is_removed(self) -> bool:
+        return False
+
+    @property
     def worktree(self) -> str:
         return ""
 

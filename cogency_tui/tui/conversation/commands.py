@@ -74,7 +74,7 @@ class OtherScreens(Protocol):
         """Close a conversation that is open on another screen."""
         ...
 
-    def leave(self) -> None:
+    def leave(self, then: Shown | None = None) -> None:
         """Close this screen for a new conversation on another one."""
         ...
 
@@ -299,8 +299,8 @@ class ConversationCommands(FeatureCommands):
             self.complain(exc)
 
     def begin(self, _argument: str = "", *, then: Shown | None = None) -> None:
-        """Begin a new conversation; one that works, or has a background command that runs, stays open, and so
-        does a rerun. Call `then` when it is shown."""
+        """Begin a new conversation, in the project if the worktree here is gone; one that works, or has a
+        background command that runs, stays open, and so does a rerun. Call `then` when it is shown."""
         if self._stays_open:
             self._others.begin(then)
         else:
@@ -311,6 +311,9 @@ class ConversationCommands(FeatureCommands):
         return self._bridge.working or self._bridge.background_count > 0 or self._is_rerun
 
     def _begin_here(self, then: Shown | None = None) -> None:
+        if self._bridge.agent.is_removed:
+            self._others.leave(then)
+            return
         app_of(self._screen).clear_notifications()
         if self._opening is not None:
             self._opening.cancel()
@@ -420,7 +423,7 @@ class ConversationCommands(FeatureCommands):
                 self.warn(notice)
             if gone:
                 project = self._bridge.agent.project.name
-                self.warn(f"Worktree {gone} of this conversation is gone. It continues in {project}.")
+                self.warn(f"Worktree {gone} was removed. This conversation continues in {project}.")
             if await self._is_of_gone_rerun(conversation_id):
                 self.warn("The files of this rerun are gone: its conversation can only be read.")
             self._bridge.opening = None
@@ -449,9 +452,8 @@ class ConversationCommands(FeatureCommands):
     async def _agent_for(self, conversation_id: str) -> "Agent":
         """The agent here, or another one if the conversation is at home in another worktree, or in the main
         project."""
-        agent, root = self._bridge.agent, await self._root_of(conversation_id)
-        if root is None:
-            return agent
+        agent = self._bridge.agent
+        root = await self._root_of(conversation_id) or agent.project
         place = root if root.is_dir() else agent.home.project
         return agent if place == agent.project else agent.beside_in(place)
 

@@ -109,13 +109,20 @@ class OpenConversations:
     def begin(self, agent: "Agent", then: Shown | None = None) -> None:
         """Begin a conversation on another screen, by the choices of `agent` but for effort and dialect. It
         works in the user's files, even where `agent` works in a copy."""
-        beside = agent.in_project.beside()
+        beside, moved = _beside(agent.in_project)
         beside.begin_choices()
-        self._add(beside, None, then)
+
+        def begun(screen: Screen[Any]) -> None:
+            if moved:
+                screen.notify(moved, markup=False)
+            if then is not None:
+                then(screen)
+
+        self._add(beside, None, begun)
 
     def open(self, agent: "Agent", conversation_id: str, then: Shown | None = None) -> None:
         """Open a past conversation on another screen, by the choices of `agent`, as `begin` does."""
-        self._add(agent.in_project.beside(), conversation_id, then)
+        self._add(_beside(agent.in_project)[0], conversation_id, then)
 
     def open_of(self, agent: "Agent", conversation_id: str, then: Shown | None = None) -> "MainScreen":
         """Open a conversation of an agent of its own on another screen, and return that."""
@@ -126,8 +133,12 @@ class OpenConversations:
         self._add(agent, None, then)
 
     def open_with(self, agent: "Agent", conversation_id: str, prompt: str, then: Shown | None = None) -> None:
-        """Open a past conversation with `agent`, which no other screen has, and send `prompt` in it."""
+        """Open a past conversation with `agent`, which no other screen has, and send `prompt` in it. A screen
+        that has the conversation in a worktree that is gone closes."""
+        before = self.find(conversation_id)
         self._add(agent, conversation_id, then, prompt)
+        if before is not None:
+            self.close(before)
 
     def leave_worktree(self, root: Path) -> None:
         """Close the conversations in this worktree; if there are no others, begin one in the project."""
@@ -350,9 +361,9 @@ class OnOtherScreens(OtherScreens):
         if (found := self._find(conversation_id)) is not None:
             open_conversations_of(self._screen).close(found)
 
-    def leave(self) -> None:
+    def leave(self, then: Shown | None = None) -> None:
         conversations = open_conversations_of(self._screen)
-        conversations.begin(self._screen.agent)
+        conversations.begin(self._screen.agent, then)
         conversations.close(self._screen)
 
     def _find(self, conversation_id: str) -> "MainScreen | None":
@@ -403,6 +414,15 @@ class ScratchScreens:
         conversations = open_conversations_of(self._screen)
         if (found := conversations.find(conversation_id)) is not None:
             conversations.close(found)
+
+
+def _beside(agent: "Agent") -> "tuple[Agent, str]":
+    """An agent `beside` this one, and what the user should know of it: it works in the project if this one's
+    worktree is gone."""
+    if not agent.is_removed:
+        return agent.beside(), ""
+    other = agent.beside_in(agent.home.project)
+    return other, f"Worktree {agent.worktree} was removed. This conversation is in {other.project.name}."
 
 
 def open_conversations_of(node: DOMNode) -> OpenConversations:

@@ -48,7 +48,7 @@ _MEANINGS: dict[Field, str] = {
     "limit": "Asks before the turn costs more.",
 }
 _ABOUT = (
-    "Runs in a scratch copy of the project's files as they were then, without ignored files. "
+    "Runs in a scratch copy of the project's files as they were then, without ignored files or git history. "
     "Your files are only read."
 )
 

@@ -73,7 +73,8 @@ class Showing:
         self._rows: list[ListRow] = []
         self._goal: FileKey | None = None
         self._entry = 0
-        self._conflicts = False
+        self._earlier: Collection[str] | None = None
+        """The hunks in conflict before the decision that raised another conflict, which is not shown yet."""
         self._fit_list = fit_list
         self._caught_up = caught_up
         self._loading = True
@@ -143,12 +144,8 @@ class Showing:
     def show_more(self) -> None:
         """Refresh the shown file after more facts were read."""
         self._view.renew()
-        if self._conflicts and self._view.file is not None:
-            # The cursor moved on before the conflict was known.
-            self._conflicts = False
-            hunks = [index for index, hunk in enumerate(self._view.file.hunks) if hunk.state == "conflict"]
-            if hunks:
-                self._view.go_to(hunks[0])
+        if self._earlier is not None and self._view.file is not None:
+            self._show_conflict(self._view.file, self._earlier)
         self.show_title()
 
     def show_wait(self, text: str) -> None:
@@ -203,8 +200,19 @@ class Showing:
         if file is not None and not _is_affected(file, paths, edits):
             files = (row.file for row in self._rows if isinstance(row, FileRow))
             self._goal = next((each.key for each in files if _is_affected(each, paths, edits)), None)
-        self._conflicts = bool(outcome.conflicts)
+        shown = self._view.file
+        self._earlier = (shown.in_conflict() if shown else ()) if outcome.conflicts else None
         self.reading.refresh()
+
+    def _show_conflict(self, file: OpenFile, earlier: Collection[str]) -> None:
+        """Go back to the conflict that the last decision raised, or else to the first one: the cursor moved
+        on before it was known."""
+        found = [index for index, hunk in enumerate(file.hunks) if hunk.state == "conflict"]
+        if found:
+            self._earlier = None
+            self._view.go_to(
+                next((index for index in found if file.hunks[index].id not in earlier), found[0])
+            )
 
     def _first_hunk(self, file: OpenFile) -> int:
         """The hunk to show first: after a move from another file, its nearest end; else one made by the

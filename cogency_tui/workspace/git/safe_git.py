@@ -85,6 +85,8 @@ class SafeGit:
     def __init__(self, directory: Path, patience: float = _PATIENCE, objects: Path | None = None) -> None:
         self.directory = directory
         self._patience = patience
+        self._errors = ""
+        """What git wrote of why it had no answer the last time, or how it was stopped."""
         self._environment = _ENVIRONMENT | ({"GIT_OBJECT_DIRECTORY": str(objects)} if objects else {})
 
     @property
@@ -197,6 +199,7 @@ class SafeGit:
         target: BinaryIO | None = None,
     ) -> bytes | None:
         """Return git's output, where its exit status is 0 or one of `also`."""
+        self._errors, errors = "", bytearray()
         if waits_for_configuration(self.directory):
             return None
         environment = dict(self._environment)
@@ -211,7 +214,14 @@ class SafeGit:
                 cwd=self.directory,
                 request=stdin,
                 target=target,
+                errors=errors,
             )
+        except TimeoutError:
+            self._errors = f"it was stopped after {self._patience:g} s"
+            return None
         except (OSError, ValueError):
             return None
-        return answer if status in (0, *also) else None
+        if status in (0, *also):
+            return answer
+        self._errors = os.fsdecode(bytes(errors))
+        return None

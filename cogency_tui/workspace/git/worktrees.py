@@ -6,6 +6,7 @@ has merged by a program of its own conflict. Nothing is asked within another rep
 """
 
 import os
+import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from filecmp import cmp
@@ -15,6 +16,8 @@ from pathlib import Path
 from shutil import copy2, rmtree
 
 from cogency_tui.errors import WorkspaceError
+from cogency_tui.redaction import Redactor
+from cogency_tui.safe_text import clean, one_line
 from cogency_tui.temporary_files import make_directory
 from cogency_tui.workspace.git.blocking_files import blocked
 from cogency_tui.workspace.git.branch import branch_of
@@ -49,9 +52,18 @@ _UNDER_WAY = {
     "REVERT_HEAD": "revert",
 }
 _UNMERGED = {"DD", "AU", "UD", "UA", "DU", "AA", "UU"}
-_FILTERED = "This repository configures filters of its own, which are not run: no worktree of it is {done}."
+_FILTERED = (
+    "This repository configures filters of its own, which are not run: its worktrees are neither made nor "
+    "merged."
+)
 _NO_STAGING = "Git could not stage the files."
-_NO_COMMIT = "Git could not commit the files. It may not know your name: set user.name and user.email."
+_NO_COMMIT = "Git could not commit the files."
+_MOST_LINES, _LONGEST_REASON = 5, 300
+"""Lines and characters of what git gives as a reason."""
+
+_ADVICE = "hint:"
+_NO_END = re.compile(r"(?<![:.,])\n")
+_LEVEL = re.compile(r"(?:fatal|error): ")
 _ORIGIN = "cogency-from"
 """The file in git's directory of a worktree with the name of the branch that it was made from."""
 
@@ -93,7 +105,7 @@ class WorkingTree(SafeGit):
         if Path(top.removesuffix("\n")) != self.directory:
             return f"This project is a part of the repository {shown(top.strip())}."
         if self.has_filters:
-            return _FILTERED.format(done="made")
+            return _FILTERED
         if self._ask("rev-parse", "--verify", "--quiet", "HEAD^{commit}") is None:
             return "This repository has no commit yet."
         return ""
@@ -110,6 +122,17 @@ class WorkingTree(SafeGit):
             WorkspaceError: git has no answer.
         """
         return [entry[3:] for entry in self._status()]
+
+    def untracked_by(self, commit: str, files: Collection[str]) -> list[str]:
+        """Those of the `files` in a commit that are here, and not in the index: a merge would overwrite them,
+        ignored ones without a word.
+
+        Raises:
+            WorkspaceError: git has no answer.
+        """
+        tracked = {*self._require("Git cannot list the tracked files.", "ls-files", "-z").split("\0")}
+        here = [each for each in files if each not in tracked and _is_file_or_link(self.directory / each)]
+        return [each for each in here if self._ask("cat-file", "-e", f"{commit}:{each}") is not None]
 
     def conflicted(self) -> list[str]:
         """The files that a merge, rebase or the like has left in conflict.
@@ -157,7 +180,7 @@ class WorkingTree(SafeGit):
         answer = self._ask_bytes("grep", *flags, commit, "--", also=_NO_MATCH)
         base = self._ask("merge-base", "HEAD", commit)
         if answer is None or base is None:
-            raise WorkspaceError("Git cannot search the branch for conflict markers.")
+            raise self._failure("Git cannot search the branch for conflict markers.")
         names = (name.partition(":")[2] for name in os.fsdecode(answer).split("\0"))
         return [
             name
@@ -210,8 +233,11 @@ class WorkingTree(SafeGit):
         Raises:
             WorkspaceError: git cannot, or the configuration has filters there; none is left.
         """
-        path.parent.mkdir(parents=True, exist_ok=True)
         problem = f"Git could not make a worktree at {shown(str(path))}."
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as exc:
+            raise WorkspaceError(f"No worktree can be made at {shown(str(path))}: {exc.strerror}.") from exc
         self._require(
             problem,
             *("worktree", "add", "--quiet", "--no-checkout", "-b", branch, "--", str(path), "HEAD"),
@@ -220,7 +246,7 @@ class WorkingTree(SafeGit):
             made = WorkingTree(path)
             # What the configuration includes depends on the directory and on the branch.
             if made.has_filters:
-                raise WorkspaceError(_FILTERED.format(done="made"))
+                raise WorkspaceError(_FILTERED)
             made._require(problem, "reset", "--hard", "--quiet", "--no-recurse-submodules")
         except WorkspaceError:
             self.remove(path, branch)
@@ -330,7 +356,7 @@ class WorkingTree(SafeGit):
         for flags, paths in ((["--force-remove"], gone), (["--add", "--replace"], present)):
             lines = b"".join(os.fsencode(path) + b"\0" for path in paths)
             if paths and self._ask_bytes("update-index", *flags, "-z", "--stdin", stdin=lines) is None:
-                raise WorkspaceError(_NO_STAGING)
+                raise self._failure(_NO_STAGING)
 
     def conflicts(self, branch: str) -> list[str]:
         """The files in which both this tree's commit and a branch changed the same lines.
@@ -341,7 +367,7 @@ class WorkingTree(SafeGit):
         merging = ["merge-tree", "--write-tree", "--name-only", "--no-messages", "-z", "HEAD", branch]
         answer = self._ask_bytes(*merging, also=_CONFLICT)
         if answer is None:
-            raise WorkspaceError("Git cannot try the merge.", "It needs git 2.38 or later.")
+            raise self._failure("Git cannot try the merge.", "It needs git 2.38 or later.")
         _tree, *names = answer.decode("utf-8", "surrogateescape").split("\0")
         return [name for name in dict.fromkeys(names) if name]
 
@@ -353,12 +379,13 @@ class WorkingTree(SafeGit):
             WorkspaceError: git cannot; nothing was changed.
         """
         if self.has_filters:
-            raise WorkspaceError(_FILTERED.format(done="merged"))
+            raise WorkspaceError(_FILTERED)
         flags = ("--strategy=ort", "--quiet", "--no-stat", "--no-edit", "--no-verify", "--no-gpg-sign")
         answer = self._ask("merge", *flags, "--no-autostash", branch)
         if answer is None:
+            failure = self._failure(f"Git could not merge {branch}.")
             self._ask("merge", "--abort")
-            raise WorkspaceError(f"Git could not merge {branch}.", f"Run `git merge {branch}` to see why.")
+            raise failure
 
     def changed_by(self, branch: str) -> list[str]:
         """The files that a merge of a branch would change.
@@ -394,8 +421,13 @@ class WorkingTree(SafeGit):
     def _require(self, message: str, *arguments: str) -> str:
         answer = self._ask(*arguments)
         if answer is None:
-            raise WorkspaceError(message)
+            raise self._failure(message)
         return answer
+
+    def _failure(self, message: str, hint: str = "") -> WorkspaceError:
+        """The error that git had no answer, with its own reason."""
+        reason = _first_lines(self._errors)
+        return WorkspaceError(f"{message.removesuffix('.')}: {reason}" if reason else message, hint)
 
 
 def named(paths: Sequence[str]) -> str:
@@ -404,10 +436,23 @@ def named(paths: Sequence[str]) -> str:
     return ", ".join(map(shown, paths[:_MOST_NAMED])) + more
 
 
+def _first_lines(errors: str) -> str:
+    """The first lines of what git wrote, as one line."""
+    written = (_LEVEL.sub("", line.strip()) for line in clean(errors).split("\n"))
+    lines = (line for line in written if line and not line.startswith(_ADVICE))
+    joined = _NO_END.sub("; ", "\n".join(islice(lines, _MOST_LINES))).replace("\n", " ")
+    text = one_line(Redactor({}).text(joined))
+    return text if len(text) <= _LONGEST_REASON else f"{text[:_LONGEST_REASON]}…"
+
+
 def _markers(content: bytes) -> int:
     """The number of conflicts whose markers are in a file."""
     lines = content.splitlines()
     return min(sum(line.startswith(mark) for line in lines) for mark in (b"<<<<<<< ", b">>>>>>> "))
+
+
+def _is_file_or_link(path: Path) -> bool:
+    return os.path.lexists(path) and (path.is_symlink() or not path.is_dir())
 
 
 def _is_same(one: Path, other: Path) -> bool:

@@ -224,3 +224,20 @@ async def test_a_conflict_is_shown_though_the_decision_led_on(project: Path) -> 
         (project / "file_00.py").write_text(LINES.replace("line_5 = 5", "line_5 = 'mine'"))
         await reviewer.press("n")
         await reviewer.until(lambda: (reviewer.path, reviewer.states) == ("file_00.py", ("conflict",)))
+
+
+async def test_the_cursor_stays_at_the_conflict_that_the_decision_raised(project: Path) -> None:
+    (project / "notes.py").write_text(LINES)
+    agent = working(project, *edited(5, 20, 35), "Done.")
+    async with reviewing(agent) as reviewer:
+        text = (project / "notes.py").read_text()
+        for line in ("line_5", "line_20"):
+            text = text.replace(f"{line} = 'agent'", f"{line} = 'mine'")
+        (project / "notes.py").write_text(text)
+        await reviewer.press("n")
+        await reviewer.until(lambda: reviewer.states == ("conflict", "new", "new"))
+        assert reviewer.view.place == 0
+        await reviewer.press("j", "n")
+        await reviewer.until(lambda: reviewer.states == ("conflict", "conflict", "new"))
+        await reviewer.settled()
+        assert reviewer.view.place == 1

@@ -181,7 +181,7 @@ async def test_a_past_conversation_opens_in_its_worktree_or_says_that_it_is_gone
     async with app_over(gone, conversation_id="c").run_test(size=(120, 40), notifications=True) as pilot:
         await until(
             pilot,
-            lambda: told(pilot) == "Worktree parser of this conversation is gone. It continues in shop.",
+            lambda: told(pilot) == "Worktree parser was removed. This conversation continues in shop.",
         )
         assert main_of(pilot).agent.project == shop
     await gone.close()
@@ -349,6 +349,44 @@ async def test_alone_it_lists_the_worktrees_and_makes_none(shop: Path) -> None:
     await agent.close()
 
 
+@pytest.mark.parametrize("way", ["/new", "ctrl+n", "/resume"])
+async def test_the_user_leaves_a_worktree_that_was_removed_elsewhere(shop: Path, way: str) -> None:
+    agent = agent_over(shop, "Hello.", "Hello again.")
+    async with app_over(agent).run_test(size=(120, 40), notifications=True) as pilot:
+        await opened(pilot)
+        await send(pilot, "/worktree parser")
+        await in_worktree(pilot, "parser")
+        await send(pilot, "hi")
+        await until(pilot, lambda: "Hello." in seen(pilot))
+        await finished(pilot)
+        removed = main_of(pilot)
+        git(shop, "worktree", "remove", "--force", str(removed.agent.project))
+        await send(pilot, "go on")
+        await until(pilot, lambda: "Worktree parser was removed." in seen(pilot))
+        await until(pilot, lambda: "⎇ parser removed" in shown(header_of(pilot)))
+        await pilot.press("f9")
+        await until(pilot, lambda: isinstance(pilot.app.screen, SwitcherScreen))
+        await until(pilot, lambda: "hi ⎇ parser removed" in seen(pilot))
+        await pilot.press("escape")
+        if way == "ctrl+n":
+            await pilot.press(way)
+        elif way == "/new":
+            await send(pilot, way)
+        else:
+            await removed.action_command("resume", str(removed.bridge.conversation_id))
+        await until(pilot, lambda: main_of(pilot) is not removed and main_of(pilot).agent.project == shop)
+        await opened(pilot)
+        left = "Worktree parser was removed. This conversation is in shop."
+        gone = "Worktree parser was removed. This conversation continues in shop."
+        await until(pilot, lambda: (gone if way == "/resume" else left) in told(pilot))
+        await until(pilot, lambda: len(open_conversations_of(pilot.app.screen).screens) == 1)
+        assert "⎇" not in shown(header_of(pilot))
+        await send(pilot, "go on")
+        await until(pilot, lambda: "Hello again." in seen(pilot))
+        assert ("Hello." in seen(pilot)) == (way == "/resume")
+    await agent.close()
+
+
 async def test_a_conversation_whose_worktree_was_removed_elsewhere_says_what_to_do(shop: Path) -> None:
     agent = agent_over(shop, "Hello.", "Hello again.")
     async with app_over(agent).run_test(size=(120, 40), notifications=True) as pilot:
@@ -362,12 +400,12 @@ async def test_a_conversation_whose_worktree_was_removed_elsewhere_says_what_to_
         git(shop, "branch", "-D", "cogency/parser")
         await finished(pilot)
         await send(pilot, "go on")
-        what = "/worktree parser begins a conversation in a new one, /new one in shop."
-        await until(pilot, lambda: "The worktree parser was removed." in seen(pilot) and what in seen(pilot))
+        what = "/new begins a conversation in shop, /worktree parser one in a new worktree."
+        await until(pilot, lambda: "Worktree parser was removed." in seen(pilot) and what in seen(pilot))
         assert prompt_of(pilot).text == "go on"
         assert not root.exists()
         await send(pilot, "/worktree")
-        await until(pilot, lambda: told(pilot).endswith(f"The worktree parser was removed. {what}"))
+        await until(pilot, lambda: told(pilot).endswith(f"Worktree parser was removed. {what}"))
         removed = main_of(pilot)
         await send(pilot, "/worktree parser")
         await until(pilot, lambda: main_of(pilot) is not removed)
