@@ -9,6 +9,7 @@ command that names a file of the project is among the paths.
 
 import os
 import re
+import shlex
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,14 +18,20 @@ from cogency_tui.agent.project.inert_programs import is_inert
 from cogency_tui.agent.project.started_programs import PROJECT
 from cogency_tui.agent.project.surveyed_files import INDEXES
 from cogency_tui.errors import WorkspaceError
-from cogency_tui.tools.shell.command_line import parse
+from cogency_tui.tools.shell.command_line import option_values, parse
 from cogency_tui.tools.shell.interpreter_code import is_code_option, script
-from cogency_tui.tools.shell.programs import is_interpreter, is_known
+from cogency_tui.tools.shell.programs import is_interpreter, is_known, is_path_of_system
 from cogency_tui.tools.shell.simple_command import Simple, Word
 from cogency_tui.workspace.nofollow_access import Directory
 
 _ROOT = "/@project@"
 """The project's directory in a command, whatever characters are in its path."""
+
+_CURRENT = re.compile(r"\$\{?PWD\b|\$\(pwd\)|`pwd`")
+"""What is the project's directory only before the command enters another one."""
+
+_AS_PROMPT = re.compile(r"@P\}")
+"""Expands the value of a variable once more."""
 
 _SELF = r"""(?:"?\$(?:0|\{0\}|BASH_SOURCE|\{BASH_SOURCE(?:\[0\])?\})"?)"""
 _OWN_DIRECTORY = re.compile(
@@ -33,9 +40,9 @@ _OWN_DIRECTORY = re.compile(
 )
 """What stands for the directory of a script in it."""
 
-_ASKED = re.compile(r"(?m)(^\s*|[;&|({!]\s*|\bif\s+)command -[vV] [\w.-]+")
-_COUNTED = re.compile(r"(?<!\$)\(\(\s*\w+\s*(?:[-+*%=]+\s*\w*\s*)+\)\)")
-_FUNCTION = re.compile(r"(?m)(?:^|[;&|{(])\s*(?:function\s+([\w-]+)|([\w-]+)\s*\(\s*\))")
+_ASKED = re.compile(r"(?m)(^[ \t]*+|[;&|({!][ \t]*+|\bif[ \t]++)command -[vV] [\w.-]+")
+_COUNTED = re.compile(r"(?<!\$)\(\([ \t]*\w[\w \t*%=+-]{0,80}\)\)")
+_FUNCTION = re.compile(r"(?m)(?:^|[;&|{(])[ \t]*+(?:function[ \t]++([\w-]++)|([\w-]++)[ \t]*+\([ \t]*+\))")
 
 _OPEN = re.compile(r"[*?\[{]")
 _PLACEHOLDER = re.compile(r"\{files?\}")
@@ -45,14 +52,14 @@ _SCRIPTED = re.compile(r"(?:python|pypy)[\d.]*|lua|node|nodejs|perl|php|ruby")
 """Interpreters whose programs are known by their endings: these are compared with the files beside them."""
 
 _SHELLS = frozenset(("ash", "bash", "dash", "ksh", "sh", "zsh"))
-_PLAIN_SHELL_OPTION = re.compile(r"-[a-z]+|\+[a-z]+|--(?:login|noprofile|norc|posix|version)|pipefail|-")
+_PLAIN_SHELL_OPTION = re.compile(r"-[a-rt-z]+|\+[a-z]+|--(?:login|noprofile|norc|posix|version)|pipefail|-")
 _PLAIN_PYTHON_OPTION = re.compile(r"-(?:[bBEIOPqsSu]+|V)|--version")
 _PLAIN_OPTION = re.compile("-w")
-_SHELL_LINE = re.compile(r"#!\s*(?:/\S*/)?(?:env\s+)?(?:-S\s+)?(\S+)([^\n]*)")
+_FIRST_LINE = re.compile(r"#![ \t]*([\w./+=:@,% \t-]{1,250})(?:\n|$)")
+"""One that has the same words for the system, for `env -S`, and for a shell."""
+
+_SPLIT = re.compile(r"((?:\S*/)?env[ \t]+)-S(?=[ \t\w])")
 _HARMLESS_MODULES = ("json.tool",)
-_SYSTEM = frozenset(
-    map(Path, ("/bin", "/usr/bin", "/usr/local/bin", "/opt/homebrew/bin", "/sbin", "/usr/sbin"))
-)
 
 _FLAGS_OF_UV = frozenset(
     ("--frozen", "--isolated", "--locked", "--no-progress", "--no-project", "--no-sync", "--offline")
@@ -61,10 +68,16 @@ _FLAGS_OF_UV = frozenset(
 """Options of `uv run` that take no value."""
 
 _SEARCHED = re.compile(
+    r"(?!(?:NODE_ENV|PYTHON(?:DONTWRITEBYTECODE|HASHSEED|IOENCODING|UNBUFFERED|UTF8))\+?=)"
     r"(?:PATH|CDPATH|BASH_ENV|BASHOPTS|SHELLOPTS|ENV|HOME|PS4|PROMPT_COMMAND|EDITOR|VISUAL|PAGER|LESSOPEN"
     r"|VIRTUAL_ENV|\w*JAVA\w*_OPTIONS|(?:DYLD|GEM|GIT|LD|LUA|NODE|PERL5|PYTHON|RIPGREP|RUBY|UV|XDG)\w*)\+?="
 )
 """Variables that decide what a program loads."""
+
+_SETTING = frozenset(
+    ("declare", "export", "getopts", "local", "mapfile", "read", "readarray", "readonly", "typeset")
+)
+"""Commands that set the variables that they are given the names of; so does `printf -v`."""
 
 _LARGEST_SCRIPT = 1 << 15
 """Bytes of a script that is read; what a longer one runs is not determined."""
@@ -79,12 +92,20 @@ _MOST_WORDS = 200
 
 @dataclass(slots=True)
 class Runs:
-    """The paths of what a command runs, and whether these are all; `has_scripts`: shell scripts are among
-    them."""
+    """The paths of what a command runs, and whether these are all."""
 
     paths: list[Path] = field(default_factory=list[Path])
     is_whole: bool = True
-    has_scripts: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Script:
+    """A file that is run: as a "program" by its first line, by a "shell", or "sourced" by one; `name` is its
+    path before links are followed."""
+
+    path: Path
+    name: Path
+    how: str
 
 
 def _unchecked() -> None:
@@ -99,12 +120,9 @@ def runs_of(line: str, project: Path, check: Callable[[], None] = _unchecked) ->
     for _ in range(_MOST_SCRIPTS):
         if not reading.waiting:
             break
-        path, bases = reading.waiting.pop()
-        reading.follow(path, bases)
+        reading.follow(*reading.waiting.pop())
     is_whole = reading.is_whole and not reading.waiting and reading.calls <= reading.functions
-    return Runs(
-        list(reading.paths), is_whole and not reading.runs_what_it_writes(), has_scripts=reading.has_scripts
-    )
+    return Runs(list(reading.paths), is_whole and not reading.runs_what_it_writes())
 
 
 def imports_from_project(line: str, project: Path, *, may_name_modules: bool) -> bool:
@@ -153,32 +171,58 @@ def _names_own_module(simple: Simple, option: Word, project: Path) -> bool:
     return bool(name) and ((project / name).is_dir() or (project / f"{name}.py").is_file())
 
 
+def _is_searched(word: Word) -> bool:
+    """Return whether a word is, or may be, the assignment to a variable that decides what a program loads."""
+    text = word.text if word.known else word.lead
+    return (not word.known and "=" not in text) or _SEARCHED.match(f"{text}=") is not None
+
+
+def _sets_searched(simple: Simple) -> bool:
+    words = simple.arguments if simple.program in _SETTING else ()
+    if simple.program == "printf":
+        words = option_values(simple, ("-v",))
+    return any(map(_is_searched, words[:_MOST_WORDS]))
+
+
 class _Reading:
     """What is read of a command and of the scripts that it runs, in their order."""
 
     def __init__(self, project: Path, check: Callable[[], None]) -> None:
         self.paths: dict[Path, None] = {}
         self.is_whole = True
-        self.waiting: list[tuple[Path, list[Path]]] = []
-        """Shell scripts, each with the directories that it may be started in."""
+        self.waiting: list[tuple[_Script, list[Path]]] = []
+        """Scripts to read, each with the directories that it may be started in."""
         self.functions: set[str] = set()
-        self.has_scripts = False
         self.calls: set[str] = set()
         """Unknown programs that may be functions."""
         self._project = project
         self._check = check
         self._bases: list[Path] = []
-        self._added: set[tuple[Path, str]] = set()
+        self._added: set[_Script] = set()
         self._written: set[Path] = set()
 
-    def follow(self, path: Path, bases: list[Path]) -> None:
+    def follow(self, script: _Script, bases: list[Path]) -> None:
         """Read a script."""
-        self.has_scripts = True
-        text = self._text(path)
+        text = self._text(script.path)
         if text is None:
             self.is_whole = False
+        elif script.how == "program" and text.startswith("#!"):
+            self._read_first_line(text, script, bases)
         else:
-            self.read(_OWN_DIRECTORY.sub(lambda _found: str(path.parent), text), bases)
+            own = {each[0] for each in _OWN_DIRECTORY.finditer(text)}
+            # A sourced script has the name of another one.
+            is_foreign = script.how == "sourced" and not all("BASH_SOURCE" in each for each in own)
+            if "\0" in text or (own and (is_foreign or script.name != script.path)):
+                self.is_whole = False
+            self.read(_OWN_DIRECTORY.sub(lambda _found: str(script.path.parent), text), bases)
+
+    def _read_first_line(self, text: str, script: _Script, bases: list[Path]) -> None:
+        """Read the command by which the system starts a script."""
+        if line := _FIRST_LINE.match(text):
+            command = _SPLIT.sub(r"\1", line[1], count=1)
+            self.read(f"{command} {shlex.quote(str(script.name))}", bases)
+        else:
+            self.is_whole = False
 
     def read(self, text: str, bases: list[Path]) -> None:
         """Read the commands of a text, which start in one of these directories."""
@@ -188,9 +232,7 @@ class _Reading:
         self.functions.update(each[1] or each[2] for each in _FUNCTION.finditer(text))
         for simple in _commands(_COUNTED.sub(" true ", _ASKED.sub(r"\1true", text))):
             self._check()
-            has_names = simple.program in ("export", "declare", "typeset", "readonly")
-            named = [*simple.assignments, *(simple.arguments if has_names else ())]
-            if any(_SEARCHED.match(word.text or word.lead) for word in named):
+            if any(map(_is_searched, simple.assignments)) or _sets_searched(simple):
                 self.is_whole = False
             self._note_written(simple)
             if not simple.words:
@@ -199,6 +241,8 @@ class _Reading:
                 self._enter(simple)
             else:
                 self._read_command(simple)
+        if _AS_PROMPT.search(text) or (self._bases != [self._project] and _CURRENT.search(text)):
+            self.is_whole = False
 
     def _note_written(self, simple: Simple) -> None:
         words = [each.target for each in simple.redirections if each.writes]
@@ -213,7 +257,7 @@ class _Reading:
 
     def runs_what_it_writes(self) -> bool:
         """Return whether a file that is run is written before, or one beside which files are."""
-        return any(path in self._written or path.parent in self._written for path, _kind in self._added)
+        return any(not self._written.isdisjoint((each.path, each.path.parent)) for each in self._added)
 
     def _enter(self, simple: Simple) -> None:
         target = next(iter(simple.operands()), None)
@@ -235,18 +279,18 @@ class _Reading:
         if first.text not in ("[", "[[") and ("/" in first.text or not first.known or first.pattern):
             if not self._run(first, "program") or not program:
                 return
-            if first.text.startswith(_ROOT) or Path(first.text).parent not in _SYSTEM:
+            if first.text.startswith(_ROOT) or not is_path_of_system(first.text):
                 return
         if program in (".", "source"):
             for word in simple.operands()[:1]:
-                self._run(word, "shell")
+                self._run(word, "sourced")
         elif program == "eval":
             self.is_whole = self.is_whole and all(each.known for each in simple.arguments)
         elif program in _SHELLS:
             self._run_scripts(simple, "shell", _PLAIN_SHELL_OPTION)
         elif _SCRIPTED.fullmatch(program):
             is_python = _PYTHON.fullmatch(program) is not None
-            self._run_scripts(simple, "source", _PLAIN_PYTHON_OPTION if is_python else None)
+            self._run_scripts(simple, "source", _PLAIN_PYTHON_OPTION if is_python else _PLAIN_OPTION)
         elif program == "uv" and (own := _script_of_uv(simple)) is not None:
             self._run(own, "source")
         elif not is_inert(simple):
@@ -269,81 +313,48 @@ class _Reading:
                     inside = (path for path in found if path and _is_file_in(path, self._project))
                     self.paths |= dict.fromkeys(inside)
 
-    def _run_scripts(self, simple: Simple, kind: str, plain: re.Pattern[str] | None) -> None:
+    def _run_scripts(self, simple: Simple, how: str, plain: re.Pattern[str]) -> None:
         """Note the scripts of a shell or an interpreter, whose options must be `plain`."""
         for word in _options(simple):
-            if plain is None or not plain.fullmatch(word.text):
+            if not plain.fullmatch(word.text):
                 self.is_whole = False
                 self._note_unknown(simple)
                 return
-        for word in _scripts(simple, is_shell=kind == "shell"):
+        for word in _scripts(simple, is_shell=how == "shell"):
             if word is None:
                 self._note_unknown(simple)
                 self.is_whole = False
             else:
-                self._run(word, kind)
+                self._run(word, how)
 
-    def _run(self, word: Word, kind: str) -> bool:
+    def _run(self, word: Word, how: str) -> bool:
         """Note the file that a word names; return whether it is not in the project."""
-        paths = [_path(word, base, self._project) for base in reversed(self._bases)]
-        if None in paths:
+        text = _text_of(word)
+        if not text:
             self.is_whole = False
             return False
         is_outside, is_there = True, False
-        for path in filter(None, paths):
-            if path.is_relative_to(self._project):
+        for base in reversed(self._bases):
+            path = _resolved(text, base, self._project)
+            if path is None or path.is_relative_to(self._project):
                 is_outside = False
-                if _is_file_in(path, self._project):
-                    self._add(path, kind)
-                    is_there = True
+            if path is not None and _is_file_in(path, self._project):
+                self._add(_Script(path, _named(text, base, self._project), how))
+                is_there = True
         if not (is_outside or is_there):
             # The command may make it.
             self.is_whole = False
-        if is_outside and (kind != "program" or Path(word.text).parent not in _SYSTEM):
+        if is_outside and (how != "program" or not is_path_of_system(word.text)):
             # What it runs there may run something of the project.
             self.is_whole = False
         return is_outside
 
-    def _add(self, path: Path, kind: str) -> None:
-        if (path, kind) in self._added:
-            return
-        self._added.add((path, kind))
-        self.paths[path] = None
-        if kind == "program":
-            kind = self._kind_of(path)
-        if kind == "shell":
-            self.waiting.append((path, self._bases))
-
-    def _kind_of(self, path: Path) -> str:
-        """The kind of a program that the system starts by its first line."""
-        text = self._text(path)
-        if text is None:
-            self.is_whole = False
-            return ""
-        line = _SHELL_LINE.match(text)
-        name = line[1].rpartition("/")[2] if line else "sh"
-        if line:
-            self._note_options(name, line[2])
-        if name in _SHELLS:
-            return "" if "\0" in text else "shell"
-        if not _SCRIPTED.fullmatch(name):
-            self.is_whole = False
-        return "source"
-
-    def _note_options(self, interpreter: str, options: str) -> None:
-        """Note what a script's first line gives its interpreter before the script: it may be another one."""
-        plain = (
-            _PLAIN_SHELL_OPTION
-            if interpreter in _SHELLS
-            else _PLAIN_PYTHON_OPTION
-            if _PYTHON.fullmatch(interpreter)
-            else _PLAIN_OPTION
-        )
-        if all(plain.fullmatch(word) for word in options.split()):
-            return
-        self.is_whole = False
-        for simple in _commands(f"{interpreter} {options}"):
-            self._note_unknown(simple)
+    def _add(self, script: _Script) -> None:
+        if script not in self._added:
+            self._added.add(script)
+            self.paths[script.path] = None
+            if script.how != "source":
+                self.waiting.append((script, self._bases))
 
     def _text(self, path: Path) -> str | None:
         """The text of a script; None if it cannot be read, or is too long."""
@@ -403,10 +414,21 @@ def _behind(simple: Simple, word: Word) -> Sequence[Word]:
 
 def _path(word: Word, base: Path, project: Path) -> Path | None:
     """The resolved path of a word; None where only the shell knows it."""
+    text = _text_of(word)
+    return _resolved(text, base, project) if text else None
+
+
+def _text_of(word: Word) -> str:
+    """The text of a word that is a path; empty where only the shell knows it."""
     text = word.text if word.known and not word.pattern else word.resolved
-    if not text or (not word.known and _OPEN.search(text)) or _PLACEHOLDER.search(text):
-        return None
-    return _resolved(text, base, project)
+    is_open = (not word.known and _OPEN.search(text)) or _PLACEHOLDER.search(text)
+    return "" if is_open else text
+
+
+def _named(text: str, base: Path, project: Path) -> Path:
+    if text.startswith(_ROOT):
+        text = f"{project}{text.removeprefix(_ROOT)}"
+    return Path(os.path.normpath(base / text))
 
 
 def _resolved(text: str, base: Path, project: Path) -> Path | None:

@@ -58,6 +58,7 @@ _REDIRECTED = re.compile(r""">{1,2}\s*(?:"[^"]*"|'[^']*'|\S+)+""")
 _CONFIGURATIONS = frozenset((".cfg", ".conf", ".ini", ".json", ".toml", ".yaml", ".yml"))
 _WORDS = re.compile(r"""[\s"'=:,;|&<>()`]+""")
 _MODULE = re.compile(r"[\w.]+")
+_MODULE_OF_PYTHON = re.compile(r"(?:\S*/)?(?:python|pypy)[\d.]*(?: -[bBEIOPqsSu]+)* -m ")
 _SEPARATORS = re.compile(r"[=:,@\s]")
 
 
@@ -135,15 +136,17 @@ def _started_by_server(server: Mapping[str, Any], surveyed: SurveyedFiles) -> _S
     from cogency_tui.agent.project.hook_commands import runs_of
 
     project, words = surveyed.project, _words(server)
-    base = _bases(project, server)[0]
-    line = f"cd {shlex.quote(str(base))}; {shlex.join(words)}"
-    found = runs_of(line, project, surveyed.check)
-    everything = [*_named(server, surveyed), *found.paths]
-    named = _outside_folder(everything, project)
-    places = _places(project, server, named)
-    # What other programs than shell scripts start is not read, and their neighbours are compared.
-    is_whole = bool(everything or places) and (found.is_whole or not found.has_scripts)
-    return _Started(" ".join(words), named, places, is_whole)
+    command = shlex.join(words)
+    given = " ".join(
+        f"{name}={shlex.quote(value)}" for name, value in _variables(server) if name.isidentifier()
+    )
+    base = shlex.quote(str(_bases(project, server)[0]))
+    found = runs_of(f"cd {base}; {given} {command}", project, surveyed.check)
+    # Python finds the modules of the project from its directory, whose sources are compared.
+    own = _named(server, surveyed)
+    is_whole = found.is_whole or (bool(own) and _MODULE_OF_PYTHON.match(command) is not None)
+    named = _outside_folder([*own, *found.paths], project)
+    return _Started(" ".join(words), named, _places(project, server, named), is_whole)
 
 
 def _started_by_hook(line: str, surveyed: SurveyedFiles, *, runs: bool) -> _Started:
@@ -274,12 +277,16 @@ def _words(server: Mapping[str, Any]) -> list[str]:
     return [word for word in given if isinstance(word, str)]
 
 
+def _variables(server: Mapping[str, Any]) -> list[tuple[str, str]]:
+    given: object = server.get("env", {})
+    variables = cast("dict[str, object]", given).items() if isinstance(given, dict) else ()
+    return [(name, value) for name, value in variables if isinstance(value, str)]
+
+
 def _named(server: Mapping[str, Any], surveyed: SurveyedFiles) -> list[Path]:
     """The files inside the project that a server's table names, each once."""
     words, project = _words(server), surveyed.project
-    variables: object = server.get("env", {})
-    values = cast("dict[str, object]", variables).values() if isinstance(variables, dict) else ()
-    texts = [*words, *(value for value in values if isinstance(value, str))]
+    texts = [*words, *(value for _name, value in _variables(server))]
     pieces = [piece for text in texts for piece in (text, *_SEPARATORS.split(text)) if piece]
     for before, module in pairwise(words):
         if before == "-m" and _MODULE.fullmatch(module):

@@ -17,6 +17,7 @@ from cogency_tui.tools.shell.programs import (
     facts,
     is_interpreter,
     is_known,
+    is_path_of_system,
     letters_of,
     options_of,
     programs_with,
@@ -218,8 +219,11 @@ def _launched(simple: Simple) -> Simple | None:
 
 
 def _aside(simple: Simple, depth: int) -> Iterator[Simple]:
-    """Yield a wrapper's other effects: changing to a directory, writing a file, splitting a command."""
+    """Yield a wrapper's other effects: changing to a directory, writing a file, splitting a command. A file
+    of the project may have its name only."""
     program = simple.program
+    if program in _WRAPPERS and "/" in simple.words[0].text and not is_path_of_system(simple.words[0].text):
+        yield Simple(simple.words[:1])
     for word in option_values(simple, options_of("moving", program)):
         yield Simple((Word("cd"), Word("", known=False) if "{}" in word.text else word))
     logs = option_values(simple, options_of("logging", program))

@@ -4,6 +4,7 @@ import re
 from functools import lru_cache
 from itertools import pairwise
 
+from cogency_tui.tools.shell.programs import programs_with
 from cogency_tui.tools.shell.simple_command import LISTED, Simple, Word
 
 _OPTION = re.compile(r"-(?:(?![WXM])[A-Za-z0-9.]{0,4}[ceE]|p|r)|--eval|--print")
@@ -23,6 +24,8 @@ _CODE = re.compile(
 _ATTACHED = re.compile(r"-[a-zA-Z]*[ceEr]\S|--(?:eval|print)=")
 _SCRIPT_OPTION = re.compile(r"-[a-z]*c[a-z]*")
 _WITH_VALUE = frozenset(("-W", "-X", "-I", "-O", "-o", "-M", "-d", "--rcfile", "--init-file"))
+_SHELL_WITH_VALUE = re.compile(r"[-+][a-z]*[oO]")
+_SHELLS = programs_with("shell")
 _INPUTS = ("/dev/fd/", "/proc/self/fd/")
 
 
@@ -31,17 +34,24 @@ def is_code_option(text: str) -> bool:
     return _OPTION.fullmatch(text) is not None
 
 
+def _names_code(text: str) -> bool:
+    return is_code_option(text) or text.startswith("-m") or _SCRIPT_OPTION.fullmatch(text) is not None
+
+
 def script(simple: Simple) -> Word | None:
     """Return the file, module or text that a shell or an interpreter runs; None where it reads its input."""
+    # Of a shell, the options `-e` and `-m` are other ones.
+    is_shell = simple.program in _SHELLS
+    is_option = _SCRIPT_OPTION.fullmatch if is_shell else _names_code
     skip = False
     for word in simple.arguments:
         if skip:
             skip = False
-        elif is_code_option(word.text) or word.text.startswith("-m") or _SCRIPT_OPTION.fullmatch(word.text):
+        elif is_option(word.text):
             return word
         elif word.text.startswith("--version") or word.text in ("-V", "-v", "--help", "-h", "-n"):
             return word
-        elif word.text in _WITH_VALUE:
+        elif word.text in _WITH_VALUE or (is_shell and _SHELL_WITH_VALUE.fullmatch(word.text)):
             skip = True
         elif word.text in ("-", "/dev/stdin") or word.text.startswith(_INPUTS):
             return None

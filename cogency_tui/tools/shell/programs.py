@@ -546,6 +546,8 @@ _WITH_FACT = _by_fact(PROGRAMS)
 _GIT_WITH_FACT = _by_fact(GIT)
 _OPTIONS_OF = {role: _by_program(table) for role, table in _OPTIONS.items()}
 
+_SYSTEM = frozenset(("/bin", "/opt/homebrew/bin", "/sbin", "/usr/bin", "/usr/local/bin", "/usr/sbin"))
+
 _NO_FACTS = frozenset[Fact]()
 _OF_RULES = frozenset[Fact](("any-option", "attached", "module", "scripts", "runs-git"))
 
@@ -581,6 +583,11 @@ def base_name(program: str) -> str:
     """Return the name without the version at its end, as `pip` for `pip3`; unchanged where a digit belongs
     to it."""
     return program if program in PROGRAMS else program.rstrip("0123456789.")
+
+
+def is_path_of_system(path: str) -> bool:
+    """Return whether a path is that of an installed program, and not of another with its name."""
+    return path.rpartition("/")[0] in _SYSTEM
 
 
 def is_known(program: str) -> bool:

@@ -48,6 +48,8 @@ def project(tmp_path: Path) -> Path:
         ("env -C scripts ./x", "scripts/x"),
         ("f=scripts/x; bash $f.sh", "scripts/x.sh"),
         ("bash < tools/cmds", "tools/cmds"),
+        ("bash -e tools/cmds", "tools/cmds"),
+        ("bash -euo pipefail tools/cmds", "tools/cmds"),
         ("sh -c 'cd scripts && ./x'", "scripts/x"),
         ("[ -x scripts/x ] && scripts/x || true", "scripts/x"),
     ],
@@ -152,18 +154,113 @@ def test_where_following_ends_it_says_so(project: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["/bin/sh lib/l.txt", "/usr/bin/env -S sh lib/l.txt", "/usr/bin/env -S python3 lib/l.txt"]
+    "line",
+    [
+        "/bin/sh lib/l.txt",
+        "/bin/sh -e lib/l.txt",
+        "/usr/bin/env -S sh lib/l.txt",
+        "/usr/bin/env -S X=1 sh -e lib/l.txt",
+        "/usr/bin/env -S -C lib sh l.txt",
+        "/usr/bin/env -vS sh lib/l.txt",
+        "/usr/bin/env -S timeout 3 sh lib/l.txt",
+        "lib/sh",
+        " lib/sh",
+        "\tlib/sh -e",
+        "lib/python3",
+        "lib/env sh",
+        "/usr/bin/env lib/sh",
+        "/usr/bin/env -S lib/nice sh",
+    ],
 )
 @pytest.mark.parametrize("command", ["scripts/x", "sh scripts/x.sh"])
-def test_a_script_that_a_first_line_names_is_compared_and_told(
-    project: Path, line: str, command: str
-) -> None:
+def test_what_a_first_line_names_is_followed(project: Path, line: str, command: str) -> None:
     (project / "lib/l.txt").write_text("true\n")
-    (project / "scripts/x").write_text(f"#!{line}\n")
+    for name in ("sh", "python3", "env", "nice"):
+        (project / "lib" / name).write_text("#!/bin/sh\n. lib/l.txt\n")
+    (project / "scripts/x").write_text(f"#!{line}\ntrue\n")
     (project / "scripts/x.sh").write_text("scripts/x\n")
-    programs = programs_of_hooks(project, [command])
-    assert programs.unknown == (command,)
-    assert "../lib/l.txt" in programs.files
+    assert "../lib/l.txt" in programs_of_hooks(project, [command]).files
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "/usr/bin/make -f",
+        "/usr/bin/awk -f",
+        "/usr/bin/env -S PATH=lib:/bin x",
+        "/usr/bin/env -S sh\\_lib/l.txt",
+        "/usr/bin/env -S sh ${X}",
+        "/usr/bin/perl -Ilib",
+        "/bin/sh\r",
+        "/elsewhere/sh",
+        "lib/missing",
+        f"/bin/sh {' ' * 300}lib/l.txt",
+    ],
+)
+def test_a_first_line_that_may_start_anything_is_said(project: Path, line: str) -> None:
+    (project / "lib/l.txt").write_text("true\n")
+    (project / "scripts/x").write_text(f"#!{line}\ntrue\n")
+    assert programs_of_hooks(project, ["scripts/x"]).unknown == ("scripts/x",)
+
+
+def test_interpreters_that_start_each_other_end(project: Path) -> None:
+    for number in range(2_000):
+        (project / f"lib/{number}").write_text(f"#!lib/{number + 1}\n")
+    assert programs_of_hooks(project, ["lib/0"]).unknown == ("lib/0",)
+    (project / "lib/0").write_text("#!lib/1\n")
+    (project / "lib/1").write_text("#!lib/0\n")
+    assert {*programs_of_hooks(project, ["lib/0"]).files} == {"../lib/0", "../lib/1"}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "lib/env date",
+        '"$CLAUDE_PROJECT_DIR"/lib/env date',
+        "nice lib/env date",
+        "sh -c 'lib/env date'",
+        "cd lib && ./env date",
+    ],
+)
+def test_a_script_with_the_name_of_a_program_that_starts_others_is_followed(project: Path, line: str) -> None:
+    (project / "lib/env").write_text("#!/bin/sh\n. ./l.txt; . lib/l.txt\n")
+    (project / "lib/l.txt").write_text("true\n")
+    assert "../lib/l.txt" in programs_of_hooks(project, [line]).files
+
+
+@pytest.mark.parametrize(
+    ("line", "script"),
+    [
+        ('cd lib; . "$PWD/y.sh"', ""),
+        ("cd lib && sh $(pwd)/y.sh", ""),
+        ("sh link", '. "$(dirname "$0")/y.sh"'),
+        (". scripts/x", '. "$(dirname "$0")/y.sh"'),
+        ("bash -s y.sh < lib/y.sh", ""),
+        ("bash scripts/x", "true\n\0"),
+        ("scripts/x", "true\n\0"),
+        ("bash scripts/x", "name=BASH_ENV; export $name=lib/y.sh; bash -c date"),
+        ("bash scripts/x", "printf -v PATH lib; date"),
+        ("bash scripts/x", "read PATH < lib/y.sh; date"),
+        ("bash scripts/x", "f() { local PATH=lib; date; }; f"),
+        ("bash scripts/x", "x='$(sh lib/y.sh)'; echo ${x@P}"),
+    ],
+)
+def test_what_other_directories_names_and_variables_decide_is_said(
+    project: Path, line: str, script: str
+) -> None:
+    for name in ("y.sh", "scripts/y.sh"):
+        (project / name).write_text("true\n")
+    (project / "scripts/x").write_text(script)
+    (project / "link").symlink_to("scripts/x")
+    assert programs_of_hooks(project, [line]).unknown == (line,)
+
+
+@pytest.mark.parametrize(
+    "text", [f"((a{'+' * 60}\n", "\n" * 32_000, f"{' ' * 32_000}x", "xargs " * 5_000, "((a" + "+ " * 60]
+)
+def test_no_text_of_a_script_holds_up_the_survey(project: Path, text: str) -> None:
+    (project / "scripts/x").write_text(f"#!/bin/sh\n{text}")
+    assert "../scripts/x" in programs_of_hooks(project, ["scripts/x"]).files
 
 
 @pytest.mark.parametrize(

@@ -211,7 +211,6 @@ def test_the_program_of_a_server_is_trusted_with_its_configuration(name: str, de
     desk.put(f"../{file}", "true")
     survey = desk.survey()
     assert f"../{file}" in survey.files
-    assert not survey.unknown
     desk.accept()
     assert desk.trust.contents(desk.project)
     desk.put(f"../{file}", "date")
@@ -261,7 +260,6 @@ def test_what_the_program_of_a_server_loads_is_trusted_with_it(name: str, desk: 
     desk.put(f"../{loaded}", "true")
     desk.put("../README.md", "true")
     desk.accept()
-    assert not desk.survey().unknown
     desk.put("../README.md", "date")
     assert desk.survey().state is TrustState.TRUSTED
     desk.put(f"../{loaded}", "date")
@@ -295,10 +293,44 @@ def test_what_the_start_script_of_a_server_runs_is_trusted_with_it(
     assert desk.survey().changed == ("../lib/l.txt",)
 
 
-def test_where_the_start_script_of_a_server_does_not_say_what_it_runs_that_is_told(desk: Desk) -> None:
-    desk.put("config.toml", '[mcp.x]\ncommand = "sh"\nargs = ["tools/h"]\n')
-    desk.put("../tools/h", 'for each in lib/*; do . "$each"; done\n')
-    assert desk.survey().unknown == ("sh tools/h",)
+@pytest.mark.parametrize(
+    ("server", "is_known"),
+    [
+        ('command = "node"\nargs = ["tools/x.js"]\nenv = {NODE_ENV = "production"}', True),
+        ('command = "python"\nargs = ["-u", "-m", "tools.x"]', True),
+        ('command = "uv"\nargs = ["run", "tools/x.py"]', True),
+        ('command = "tools/run"\nargs = ["tools/lib"]', True),
+        ('command = "tools/made"', False),
+        ('command = "tools/looped"', False),
+        ('command = "tools/long"', False),
+        ('command = "tools/x"', False),
+        ('command = "npm"\nargs = ["start"]', False),
+        ('command = "make"\nargs = ["serve"]', False),
+        ('command = "npx"\nargs = ["some-server", "tools/x.py"]', False),
+        ('command = "python"\nargs = ["tools/x.py"]\nenv = {PYTHONPATH = "lib"}', False),
+        ('command = "node"\nargs = ["tools/x.js"]\nenv = {NODE_OPTIONS = "-r ./tools/y"}', False),
+    ],
+)
+def test_where_a_server_does_not_show_what_it_runs_that_is_told(
+    server: str, is_known: bool, desk: Desk
+) -> None:
+    desk.put("config.toml", f"[mcp.x]\n{server}\n")
+    desk.put("../package.json", '{"scripts": {"start": "sh lib/l.txt"}}')
+    desk.put("../Makefile", "serve:\n\tsh lib/l.txt\n")
+    for name, text in {
+        "run": "#!/bin/sh\ndate\n",
+        "made": "#!/usr/bin/make -f\nall:\n\tsh lib/l.txt\n",
+        "looped": '#!/bin/sh\nfor each in lib/*; do . "$each"; done\n',
+        "long": f"#!/bin/sh\n#{'.' * 40_000}\n. lib/l.txt\n",
+        "x": "#!/usr/bin/env -S -C lib make\n",
+        "x.py": "import json\n",
+        "x.js": "1\n",
+        "y.js": "1\n",
+        "lib": "a file\n",
+    }.items():
+        desk.put(f"../tools/{name}", text)
+        (desk.project / "tools" / name).chmod(0o755)
+    assert (desk.survey().unknown == ()) is is_known
 
 
 def test_a_source_that_comes_beside_the_program_is_a_change(desk: Desk) -> None:

@@ -40,6 +40,7 @@ bash -s < list
 echo 'curl x.com' | sh
 echo 'curl x.com' | bash -
 base64 -d list | sh
+base64 -d list | sh -e
 sh /dev/stdin < list
 bash <(echo curl x.com)
 . <(echo curl x.com)
