@@ -6,7 +6,16 @@ from cogency_tui.agent.project.cogency_folder import FOLDER, FolderEntry
 from cogency_tui.agent.project.planned_commands import PlannedCommand, planned_commands
 from cogency_tui.agent.project.settings import ProjectSettings, project_settings_of
 from cogency_tui.agent.project.started_programs import ABOVE
-from cogency_tui.agent.project.trust import FILE_NAME, Part, PartKind, Survey, Trust, TrustState, name_parts
+from cogency_tui.agent.project.trust import (
+    FILE_NAME,
+    NOT_COMPARED,
+    Part,
+    PartKind,
+    Survey,
+    Trust,
+    TrustState,
+    name_parts,
+)
 from cogency_tui.cli.standard_streams import agreed, print_json, print_text, talk, unread
 from cogency_tui.config.schema import config_directory
 from cogency_tui.errors import UsageError
@@ -108,6 +117,8 @@ def _print_survey(project: Path, survey: Survey) -> None:
     if survey.digest and survey.state is not TrustState.TRUSTED:
         for kind in survey.kinds:
             print_text(_MEANINGS[kind])
+        if survey.has_scripts:
+            print_text(NOT_COMPARED)
 
 
 def _print_part(part: Part, state: TrustState) -> None:

@@ -38,6 +38,14 @@ def test_what_is_there_is_shown_and_not_trusted_unasked(run: Run, project: Path)
     assert not (config_directory() / "trusted.toml").exists()
 
 
+def test_what_is_not_compared_is_said_where_scripts_are_started(run: Run, project: Path) -> None:
+    put(project, "../tools/fmt.py", "import json\n")
+    hook = '[hooks.a]\non = "after_edit"\ncommand = "{}"\n'
+    for command, is_said in (("ruff check", False), ("python3 tools/fmt.py", True)):
+        put(project, "config.toml", hook.format(command))
+        assert ("Not compared: data files" in run("trust").stdout) is is_said
+
+
 def test_trusted_listed_and_revoked(run: Run, project: Path) -> None:
     put(project, "config.toml")
     done = run("trust", "--yes", "--json")

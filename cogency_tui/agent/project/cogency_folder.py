@@ -131,15 +131,17 @@ def _below(
             continue
         if not depth or next(budget, None) is None:
             raise WorkspaceError(f"{FOLDER} has too many files.", f"At most {_MOST_FILES} files are read.")
-        kind = directory.status(entry.name).st_mode
-        if stat.S_ISDIR(kind):
+        status = directory.status(entry.name)
+        if stat.S_ISDIR(status.st_mode):
             with directory.child(entry.name) as child:
                 yield from _below(child, f"{name}/", budget, depth - 1)
-        elif stat.S_ISREG(kind):
+        elif stat.S_ISREG(status.st_mode):
             yield name, directory, entry.name
         else:
+            kind = entry_of(name, status).kind
             raise WorkspaceError(
-                f"{FOLDER}/{shown(name)} is not a regular file.", "Replace it with the file itself."
+                f"{FOLDER}/{shown(name)} is a {kind}, not a file.",
+                "Replace it with the file itself." if stat.S_ISLNK(status.st_mode) else "Remove it.",
             )
 
 

@@ -54,7 +54,7 @@ _SCRIPTED = re.compile(r"(?:python|pypy)[\d.]*|lua|node|nodejs|perl|php|ruby")
 _SHELLS = frozenset(("ash", "bash", "dash", "ksh", "sh", "zsh"))
 _PLAIN_SHELL_OPTION = re.compile(r"-[a-rt-z]+|\+[a-z]+|--(?:login|noprofile|norc|posix|version)|pipefail|-")
 _PLAIN_PYTHON_OPTION = re.compile(r"-(?:[bBEIOPqsSu]+|V)|--version")
-_PLAIN_OPTION = re.compile("-w")
+_PLAIN_OPTION = re.compile("-w|--version|--help")
 _FIRST_LINE = re.compile(r"#![ \t]*([\w./+=:@,% \t-]{1,250})(?:\n|$)")
 """One that has the same words for the system, for `env -S`, and for a shell."""
 
@@ -92,10 +92,12 @@ _MOST_WORDS = 200
 
 @dataclass(slots=True)
 class Runs:
-    """The paths of what a command runs, and whether these are all."""
+    """The paths of what a command runs, and whether these are all; `loading` are those which an interpreter
+    runs: they load what is beside them."""
 
     paths: list[Path] = field(default_factory=list[Path])
     is_whole: bool = True
+    loading: frozenset[Path] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +124,7 @@ def runs_of(line: str, project: Path, check: Callable[[], None] = _unchecked) ->
             break
         reading.follow(*reading.waiting.pop())
     is_whole = reading.is_whole and not reading.waiting and reading.calls <= reading.functions
-    return Runs(list(reading.paths), is_whole and not reading.runs_what_it_writes())
+    return Runs(list(reading.paths), is_whole and not reading.runs_what_it_writes(), reading.loading)
 
 
 def imports_from_project(line: str, project: Path, *, may_name_modules: bool) -> bool:
@@ -255,6 +257,11 @@ class _Reading:
             paths = (_path(word, base, self._project) for base in self._bases)
             self._written.update(path for path in paths if path is not None and path != self._project)
 
+    @property
+    def loading(self) -> frozenset[Path]:
+        """The scripts of interpreters."""
+        return frozenset(each.path for each in self._added if each.how == "source")
+
     def runs_what_it_writes(self) -> bool:
         """Return whether a file that is run is written before, or one beside which files are."""
         return any(not self._written.isdisjoint((each.path, each.path.parent)) for each in self._added)
@@ -372,7 +379,8 @@ def _script_of_uv(simple: Simple) -> Word | None:
     words = [word for word in simple.arguments if word.text not in _FLAGS_OF_UV]
     if len(words) < 2 or words[0].text != "run":
         return None
-    return words[1] if (words[1].text or words[1].resolved or "").endswith(".py") else None
+    is_script = any(word.text in ("--script", "-s") for word in simple.arguments)
+    return words[1] if is_script or (words[1].text or words[1].resolved).endswith(".py") else None
 
 
 def _options(simple: Simple) -> list[Word]:
@@ -380,7 +388,9 @@ def _options(simple: Simple) -> list[Word]:
     words = list(simple.arguments)
     target = script(simple)
     if target is not None:
-        return words[: words.index(target)]
+        # One with which no script should be run is not the same for all.
+        is_code = target.text.startswith(("-c", "-m")) or is_code_option(target.text)
+        return words[: words.index(target) + (target.text.startswith("-") and not is_code)]
     return [word for word in words if word.text.startswith(("-", "+"))]
 
 

@@ -146,14 +146,14 @@ def _started_by_server(server: Mapping[str, Any], surveyed: SurveyedFiles) -> _S
     own = _named(server, surveyed)
     is_whole = found.is_whole or (bool(own) and _MODULE_OF_PYTHON.match(command) is not None)
     named = _outside_folder([*own, *found.paths], project)
-    return _Started(" ".join(words), named, _places(project, server, named), is_whole)
+    return _Started(" ".join(words), named, _places(project, server, named, found.loading), is_whole)
 
 
 def _started_by_hook(line: str, surveyed: SurveyedFiles, *, runs: bool) -> _Started:
     if len(line) > _LONGEST_COMMAND:
         return _Started(line, (), (), is_whole=False, runs=runs)
     # The parser is loaded where there are hooks.
-    from cogency_tui.agent.project.hook_commands import runs_of
+    from cogency_tui.agent.project.hook_commands import imports_from_project, runs_of
 
     project, table = surveyed.project, _hook_table(line, surveyed.project)
     # What a hook writes, such as a log, changes each time.
@@ -162,7 +162,12 @@ def _started_by_hook(line: str, surveyed: SurveyedFiles, *, runs: bool) -> _Star
         everything += _manifests(project)
     found = runs_of(line, project, surveyed.check)
     named = _outside_folder([*everything, *found.paths], project)
-    return _Started(line, named, _places_of_hook(project, named), found.is_whole, runs)
+    # What is in the root is not compared. Python loads nothing there if the hook itself names a script there.
+    root = [path for path in found.loading if path.parent == project]
+    is_python = all(path.suffix == ".py" for path in root)
+    is_closed = not root or (is_python and imports_from_project(line, project, may_name_modules=True))
+    places = _places_of_hook(project, named, found.loading)
+    return _Started(line, named, places, found.is_whole and is_closed, runs)
 
 
 def _outside_folder(paths: Sequence[Path], project: Path) -> list[Path]:
@@ -225,18 +230,22 @@ def _manifests(project: Path) -> list[Path]:
     return []
 
 
-def _places_of_hook(project: Path, named: Sequence[Path]) -> list[Path]:
+def _places_of_hook(project: Path, named: Sequence[Path], loading: Collection[Path]) -> list[Path]:
     """The directories from which the programs of a hook load what they need, but not the project itself."""
-    places = dict.fromkeys(path.parent for path in named if is_source(path) and path.parent != project)
+    programs = (path for path in named if is_source(path) or path in loading)
+    places = dict.fromkeys(path.parent for path in programs if path.parent != project)
     return [
         place for place in places if not any(place.is_relative_to(each) for each in places if each != place)
     ]
 
 
-def _places(project: Path, server: Mapping[str, Any], named: list[Path]) -> list[Path]:
+def _places(
+    project: Path, server: Mapping[str, Any], named: list[Path], loading: Collection[Path]
+) -> list[Path]:
     """The directories from which the programs of a server load what they need."""
     words = _words(server)
-    places = dict.fromkeys(path.parent for path in named if is_source(path) or path.name in _ENTRIES)
+    programs = (path for path in named if is_source(path) or path.name in _ENTRIES or path in loading)
+    places = dict.fromkeys(path.parent for path in programs)
     bases = [base for base in _bases(project, server) if base.is_relative_to(project) and base.is_dir()]
     if "-m" in words and named:
         # Python finds modules from its start directory.

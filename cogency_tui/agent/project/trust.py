@@ -55,6 +55,8 @@ _HOOKS = b'"hooks"'
 _STARTS = " starts "
 """What is between the name of a settings file and that of a program of its hooks."""
 
+NOT_COMPARED = "Not compared: data files that scripts read, and code that they load from elsewhere."
+
 _LARGEST_SETTINGS = 256 << 10
 _MOST_NAMED = 3
 
@@ -141,6 +143,12 @@ class Survey:
     def changed(self) -> tuple[str, ...]:
         """The names of all files that differ from the trusted ones."""
         return tuple(name for part in self.parts for name in part.changed)
+
+    @property
+    def has_scripts(self) -> bool:
+        """True if MCP servers and hooks are started from files of the project."""
+        names = (entry.name for part in self.parts if part.kind != "skill" for entry in part.entries)
+        return any(name.startswith(ABOVE) and name not in SETTINGS_FILES for name in names)
 
     @property
     def inactive(self) -> tuple[Part, ...]:

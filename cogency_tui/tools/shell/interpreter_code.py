@@ -25,6 +25,13 @@ _ATTACHED = re.compile(r"-[a-zA-Z]*[ceEr]\S|--(?:eval|print)=")
 _SCRIPT_OPTION = re.compile(r"-[a-z]*c[a-z]*")
 _WITH_VALUE = frozenset(("-W", "-X", "-I", "-O", "-o", "-M", "-d", "--rcfile", "--init-file"))
 _SHELL_WITH_VALUE = re.compile(r"[-+][a-z]*[oO]")
+_ENDS = ("--help", "-V", "-h")
+_SHELL_ENDS = ("--help", "-n")
+"""Options with which no script is run."""
+
+_VERBOSE = re.compile(r"(?:python|pypy|ruby)[\d.]*")
+"""Interpreters that run a script with `-v`, too."""
+
 _SHELLS = programs_with("shell")
 _INPUTS = ("/dev/fd/", "/proc/self/fd/")
 
@@ -43,13 +50,14 @@ def script(simple: Simple) -> Word | None:
     # Of a shell, the options `-e` and `-m` are other ones.
     is_shell = simple.program in _SHELLS
     is_option = _SCRIPT_OPTION.fullmatch if is_shell else _names_code
+    ends = _SHELL_ENDS if is_shell else _ENDS if _VERBOSE.fullmatch(simple.program) else (*_ENDS, "-v")
     skip = False
     for word in simple.arguments:
         if skip:
             skip = False
         elif is_option(word.text):
             return word
-        elif word.text.startswith("--version") or word.text in ("-V", "-v", "--help", "-h", "-n"):
+        elif word.text.startswith("--version") or word.text in ends:
             return word
         elif word.text in _WITH_VALUE or (is_shell and _SHELL_WITH_VALUE.fullmatch(word.text)):
             skip = True

@@ -75,7 +75,7 @@ def draw_hook_note(listed: ListedHook | None, width: int, styles: ThemeStyles) -
     lines: list[Line] = []
     if listed.status is not HookStatus.ACTIVE:
         _mark, role = _MARKS[listed.status]
-        text = f"{_STATES[listed.status]}: {reveal(listed.problem)}."
+        text = f"{_STATES[listed.status]}: {reveal(listed.problem.rstrip('.'))}."
         lines += wrap([Segment(text, styles("text" if role == "dim" else role))], width)
     if listed.hooks:
         lines += wrap([Segment(reveal(", ".join(listed.hooks)), styles("text"))], width)

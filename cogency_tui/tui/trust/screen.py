@@ -16,7 +16,15 @@ from textual.binding import Binding, BindingType
 from cogency_tui.agent.project.cogency_folder import FOLDER, FolderEntry
 from cogency_tui.agent.project.planned_commands import planned_commands
 from cogency_tui.agent.project.started_programs import ABOVE
-from cogency_tui.agent.project.trust import Part, PartKind, Survey, TrustState, describe_inactive, name_parts
+from cogency_tui.agent.project.trust import (
+    NOT_COMPARED,
+    Part,
+    PartKind,
+    Survey,
+    TrustState,
+    describe_inactive,
+    name_parts,
+)
 from cogency_tui.safe_text import one_line, reveal
 from cogency_tui.tui.kit.cell_text import cells, fit_path
 from cogency_tui.tui.kit.dialogs import (
@@ -100,6 +108,8 @@ def draw_survey(survey: Survey, problem: str, width: int, styles: ThemeStyles) -
     if survey.state is not TrustState.TRUSTED and survey.digest:
         for kind in survey.kinds:
             lines += [BLANK, *wrap([Segment(_MEANINGS[kind], styles("dim"))], width)]
+        if survey.has_scripts:
+            lines += [BLANK, *wrap([Segment(NOT_COMPARED, styles("dim"))], width)]
     return lines
 
 

@@ -50,6 +50,8 @@ def project(tmp_path: Path) -> Path:
         ("bash < tools/cmds", "tools/cmds"),
         ("bash -e tools/cmds", "tools/cmds"),
         ("bash -euo pipefail tools/cmds", "tools/cmds"),
+        ("sh -v tools/cmds", "tools/cmds"),
+        ("bash -h tools/cmds", "tools/cmds"),
         ("sh -c 'cd scripts && ./x'", "scripts/x"),
         ("[ -x scripts/x ] && scripts/x || true", "scripts/x"),
     ],
@@ -84,6 +86,8 @@ def test_a_script_is_found_from_the_directory_that_the_command_enters(
         "python3 -m tools.own",
         "npm run fmt",
         "python3 -c 'print(1)'",
+        "perl -n scripts/x.pl x.txt",
+        "python3 -v scripts/x.py",
         "sh {file}",
         "sh scripts/missing.sh",
         "cp tools/cmds scripts/x.sh && sh scripts/x.sh",
@@ -201,6 +205,35 @@ def test_a_first_line_that_may_start_anything_is_said(project: Path, line: str) 
     (project / "lib/l.txt").write_text("true\n")
     (project / "scripts/x").write_text(f"#!{line}\ntrue\n")
     assert programs_of_hooks(project, ["scripts/x"]).unknown == ("scripts/x",)
+
+
+@pytest.mark.parametrize(
+    ("line", "is_known"),
+    [
+        ("python3 h.py", True),
+        ("python3 h.py && sh x.sh", True),
+        ("sh x.sh", False),
+        ("node h.js", False),
+        ("./h", False),
+        ("python3 h.py && node h.js", False),
+        ("node scripts/h.js", True),
+    ],
+)
+def test_what_an_interpreter_loads_from_the_root_is_said(project: Path, line: str, is_known: bool) -> None:
+    for name in ("h.js", "scripts/h.js"):
+        (project / name).write_text("require('./other')\n")
+    (project / "h").write_text("#!/usr/bin/env node\n")
+    (project / "h").chmod(0o755)
+    (project / "x.sh").write_text("python3 h.py\n")
+    assert (programs_of_hooks(project, [line]).unknown == ()) is is_known
+
+
+def test_what_is_beside_the_script_of_an_interpreter_is_compared_whatever_its_name(project: Path) -> None:
+    (project / "data").mkdir()
+    (project / "data/tool").write_text("import other\n")
+    before = programs_of_hooks(project, ["python3 data/tool"])
+    (project / "data/other.py").write_text("import json\n")
+    assert programs_of_hooks(project, ["python3 data/tool"]) != before
 
 
 def test_interpreters_that_start_each_other_end(project: Path) -> None:
@@ -365,6 +398,7 @@ def test_a_module_of_the_project_is_run_for_its_own_hooks_only(project: Path) ->
         ("uv run --with rich scripts/x.py", False),
         ("uv run pytest", False),
         ("uv sync", False),
+        ("uv run --script scripts/x", True),
         ("npx run scripts/x.py", False),
     ],
 )
@@ -373,7 +407,8 @@ def test_a_script_that_uv_runs_is_known(project: Path, line: str, is_known: bool
     found = programs_of_hooks(project, [line])
     assert (found.unknown == ()) is is_known
     if is_known:
-        assert {"../scripts/x.py", "../scripts/**", "../pyproject.toml"} <= found.files.keys()
+        assert {"../scripts/**", "../pyproject.toml"} <= found.files.keys()
+        assert {"../scripts/x.py", "../scripts/x"} & found.files.keys()
 
 
 def test_a_hook_that_does_not_run_starts_nothing_unknown(project: Path) -> None:

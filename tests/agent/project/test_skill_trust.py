@@ -265,7 +265,7 @@ def test_a_defect_makes_that_skill_unusable_and_nothing_else(desk: Desk, kind: s
 def test_an_unusable_cogency_leaves_skills_usable(desk: Desk) -> None:
     os.mkfifo(desk.put(".cogency/config.toml", "").with_name("pipe"))
     survey = desk.survey()
-    assert "not a regular file" in survey.problem
+    assert "is a FIFO, not a file" in survey.problem
     desk.accept()
     assert desk.trusted() == ["pdf"]
     assert desk.survey().state is TrustState.UNKNOWN

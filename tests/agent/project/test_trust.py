@@ -90,7 +90,7 @@ def test_a_change_of_any_file_makes_it_be_asked_again(desk: Desk, change: str) -
     assert survey.changed == changed
     assert desk.trust.contents(desk.project) == {}
     if change == "link":
-        assert "not a regular file" in survey.problem
+        assert "is a symbolic link, not a file. Replace it with the file itself." in survey.problem
         return
     desk.accept()
     assert desk.survey().state is TrustState.TRUSTED
@@ -162,6 +162,8 @@ def test_what_cannot_be_used_is_told_and_never_waited_for(desk: Desk, kind: str)
     survey = desk.survey()
     assert survey.state is TrustState.UNKNOWN
     assert ".cogency" in survey.problem or "bytes" in survey.problem
+    if kind == "fifo":
+        assert survey.problem == ".cogency/x is a FIFO, not a file. Remove it."
     assert desk.trust.contents(desk.project) == {}
     with pytest.raises(WorkspaceError):
         desk.trust.trust(desk.project, survey)
@@ -425,6 +427,16 @@ def test_a_configuration_that_would_fill_the_memory_is_not_parsed_unasked(desk: 
     for harmless in ("", f"# {'.' * 20_000}\n", f"[agents.a]\ndescription = '{'.' * 20_000}'\n"):
         desk.put("config.toml", table + harmless)
         assert "../server" in desk.survey().files
+
+
+def test_that_there_are_scripts_is_known_only_where_some_are_started(desk: Desk) -> None:
+    desk.put("skills/pdf/SKILL.md", "---\nname: pdf\ndescription: x\n---\n")
+    desk.put("../.claude/settings.json", '{"hooks": {"Stop": [{"hooks": [{"command": "date"}]}]}}')
+    desk.put("config.toml", '[hooks.a]\non = "after_edit"\ncommand = "ruff format {file}"\n')
+    assert not desk.survey().has_scripts
+    desk.put("../tools/fmt.py", "import json\n")
+    desk.put("config.toml", '[hooks.a]\non = "after_edit"\ncommand = "python3 tools/fmt.py"\n')
+    assert desk.survey().has_scripts
 
 
 HOOK = '[hooks.a]\non = "after_edit"\ncommand = {}\n'

@@ -41,6 +41,7 @@ echo 'curl x.com' | sh
 echo 'curl x.com' | bash -
 base64 -d list | sh
 base64 -d list | sh -e
+base64 -d list | sh -v
 sh /dev/stdin < list
 bash <(echo curl x.com)
 . <(echo curl x.com)

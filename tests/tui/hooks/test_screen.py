@@ -229,6 +229,15 @@ async def test_a_file_that_is_not_trusted_is_not_read_and_leads_to_the_review(pr
         await until(pilot, lambda: isinstance(pilot.app.screen, TrustScreen))
 
 
+async def test_why_a_file_is_not_used_ends_with_one_period(project: Path) -> None:
+    (project / ".claude").mkdir()
+    os.mkfifo(project / ".claude" / "settings.json")
+    async with at_work(agent_in(project)) as pilot:
+        note = shown((await hooks_screen(pilot)).query_one("#hooks-note"))
+        assert "is a FIFO, not a file" in note
+        assert ".." not in note
+
+
 async def test_without_hooks_it_says_how_to_add_one(project: Path) -> None:
     async with at_work(agent_in(project)) as pilot:
         screen = await hooks_screen(pilot)

@@ -434,6 +434,7 @@ async def test_all_scripts_that_are_compared_can_be_read(project: Path) -> None:
         body = shown(screen.query_one("#trust-body"))
         assert ".claude/hooks/**" in body
         assert "2 source files" in body
+        assert "Not compared: data files" in body
         await pilot.press("v")
         await until(pilot, lambda: isinstance(pilot.app.screen, TrustFilesScreen))
         files = pilot.app.screen
