@@ -119,7 +119,7 @@ def announced_slip(
     commands run for whose end it could wait, rather than announce that it does."""
     answer = "\n\n".join(unit["content"] for unit in units if unit["type"] == "respond").strip()
     cure = f"Write the call {_FORMS[dialect]}. If you are done, finish the answer."
-    if answer.endswith((":", "：")):
+    if answer.endswith((":", "：")) and not _OFFER.match(_SENTENCE_END.split(answer.rpartition("\n")[2])[-1]):
         return Slip("Your answer ends with a colon: it announces something, and nothing follows.", cure)
     if awaits and _is_wait_announced(answer):
         return Slip(
@@ -429,6 +429,12 @@ _ELSE = re.compile(
     re.IGNORECASE,
 )
 """Phrases of an offer to the user, a remark on how calls are written, or a piece of one."""
+
+_OFFER = re.compile(
+    r"[*_>\s]*if\s+you(?:['’]d)?\s+(?:like|want|wish|prefer)\b[^.!?]*\bI(?:['’](?:ll|d)|\s+(?:can|could|will|would))\b",
+    re.IGNORECASE,
+)
+"""A sentence in which the model offers its next step to the user."""
 
 _PROMISE = re.compile(
     r"[*_\s]*(?:(?:OK(?:ay)?|and|so|then|next|now|first|afterwards|after\s+(?:that|this))[,:]?\s+){0,3}"

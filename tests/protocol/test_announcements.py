@@ -376,3 +376,17 @@ def test_the_announcement_of_code_that_nothing_runs_is_no_answer(text: str) -> N
 @pytest.mark.parametrize("text", LISTINGS)
 def test_code_for_the_user_is_an_answer(text: str) -> None:
     assert announced_slip(answer(text), "native", {"find", "read"}) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "is_offer"),
+    [
+        ("Done. If you like, I can now update the docs:", True),
+        ("All tests pass.\n\nIf you’d prefer, I’ll split it in two:", True),
+        ("To run it, if you want:", False),
+        ("If you want to run the tests:", False),
+        ("I will now run the tests:", False),
+    ],
+)
+def test_an_offer_that_ends_with_a_colon_is_an_answer(text: str, is_offer: bool) -> None:
+    assert (announced_slip(answer(text), "xml") is None) is is_offer
