@@ -45,6 +45,7 @@ MOST_LISTED = 50
 _BY_OTHERS = frozenset({"command", "tool"})
 """Effects of calls that may change files without our knowing which."""
 
+_MOST_FILES_NAMED = 3
 _MOST_FOR_MODEL = 6
 _LONGEST_MESSAGE = 240
 _LONGEST_RULE = 60
@@ -285,10 +286,12 @@ class EditDiagnostics:
         except ToolError:
             return None
 
-    def _change(self, call: InterceptedCall, found: Sequence[_Found]) -> tuple[DiagnosticsChange, int]:
-        """What was found, for the result of a call, and how many problems earlier edits have fixed."""
+    def _change(
+        self, call: InterceptedCall, found: Sequence[_Found]
+    ) -> tuple[DiagnosticsChange, Sequence[str]]:
+        """What was found, for the result of a call, and the file of each problem that earlier edits fixed."""
         if not found:
-            return {"added": [], "fixed": 0}, 0
+            return {"added": [], "fixed": 0}, ()
         from cogency_tui.tools.language_servers.diagnostics import Reported, distinct
 
         if self._reported is None:
@@ -301,12 +304,11 @@ class EditDiagnostics:
             return one_line(redact(self._workspace.name_of(path)))
 
         added: list[Diagnostic] = []
-        fixed = fixed_before = 0
+        fixed = list[str]()
+        fixed_before = list[str]()
         for id, problems in _by_call(_fixed(found), name_of).items():
-            count = len(reported_fixed.add(id, distinct(problems)))
-            fixed, fixed_before = (
-                (fixed + count, fixed_before) if id == call.id else (fixed, fixed_before + count)
-            )
+            new = (path for path, _problem in reported_fixed.add(id, distinct(problems)))
+            (fixed if id == call.id else fixed_before).extend(new)
         for id, problems in _by_call(_once(call, found), name_of).items():
             for path, problem in reported.add(id, distinct(problems)):
                 one: Diagnostic = {
@@ -325,7 +327,7 @@ class EditDiagnostics:
                 added.append(one)
         added.sort(key=lambda one: one["severity"] != "error")
         # A call that edits nothing has fixed nothing.
-        all_fixed = fixed + fixed_before if call.intent.effect == "write" else 0
+        all_fixed = len(fixed) + len(fixed_before) if call.intent.effect == "write" else 0
         change: DiagnosticsChange = {"added": added[:MOST_LISTED], "fixed": all_fixed}
         if len(added) > MOST_LISTED:
             change["more"] = len(added) - MOST_LISTED
@@ -385,22 +387,32 @@ def _result(task: asyncio.Task[_Found | None]) -> _Found | None:
     return None if task.cancelled() or task.exception() is not None else task.result()
 
 
-def _notes(change: DiagnosticsChange, fixed_before: int) -> Iterator[str]:
+def _notes(change: DiagnosticsChange, fixed_before: Sequence[str]) -> Iterator[str]:
     """The note for the model: what this edit has added and fixed, then what earlier ones have."""
     own = [one for one in change["added"] if "call" not in one]
     earlier = [one for one in change["added"] if "call" in one]
-    fixed = max(0, change["fixed"] - fixed_before)
+    fixed = max(0, change["fixed"] - len(fixed_before))
     more = change.get("more", 0)
     if own:
         also = f" and fixed {fixed}" if fixed else ""
         yield f"This edit added {_counted(len(own) + more)}{also}:\n{_listed(own, more)}"
     if earlier:
-        also = f" and fixed {fixed_before}" if fixed_before else ""
+        also = f" and fixed {len(fixed_before)}" if fixed_before else ""
         yield f"Earlier edits added {_counted(len(earlier))}{also}:\n{_listed(earlier, 0)}"
     if fixed and not own:
         yield f"This fixed {_counted(fixed)}."
     if fixed_before and not earlier:
-        yield f"Earlier edits fixed {_counted(fixed_before)}."
+        files = _named([*dict.fromkeys(fixed_before)])
+        yield f"Earlier edits fixed {_counted(len(fixed_before))} in {files}."
+
+
+def _named(paths: Sequence[str]) -> str:
+    """`a.py`, `a.py and b.py`, `a.py, b.py and 3 more files`."""
+    if len(paths) > _MOST_FILES_NAMED:
+        return (
+            f"{', '.join(paths[: _MOST_FILES_NAMED - 1])} and {len(paths) - _MOST_FILES_NAMED + 1} more files"
+        )
+    return f"{', '.join(paths[:-1])} and {paths[-1]}" if len(paths) > 1 else paths[0]
 
 
 def _counted(count: int) -> str:

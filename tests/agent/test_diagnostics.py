@@ -351,7 +351,7 @@ async def test_each_edit_of_a_python_project_has_its_own_problems(tmp_path: Path
     changes = [each["payload"].get("diagnostics") for each in (imported, tested)]
     assert [each for each in changes if each] == [{"added": [], "fixed": 1}]
     notes = [note for each in (imported, tested) if (note := each["payload"].get("note"))]
-    assert notes in (["This fixed 1 problem."], ["Earlier edits fixed 1 problem."])
+    assert notes in (["This fixed 1 problem."], ["Earlier edits fixed 1 problem in lib.py."])
     found = new["payload"].get("diagnostics", {"added": []})["added"]
     assert [one.get("rule") for one in found] == ["reportReturnType", "reportArgumentType"]
     assert mended["payload"].get("diagnostics") == {"added": [], "fixed": 1}
@@ -411,7 +411,7 @@ async def test_a_call_that_edits_nothing_has_fixed_nothing(tmp_path: Path) -> No
     desk = Desk(tmp_path, calls(mend, wrong, ("read", {"file": "a.fake"})), "Done.")
     async with desk.agent:
         _mended, _failed, read = await desk.turn()
-    assert read["payload"].get("note") == "Earlier edits fixed 1 problem."
+    assert read["payload"].get("note") == "Earlier edits fixed 1 problem in a.fake."
     assert "diagnostics" not in read["payload"]
 
 
