@@ -1,5 +1,6 @@
 """What others change in a file that a conversation has read: it is told by whom, when, and what."""
 
+import asyncio
 import re
 from collections.abc import AsyncGenerator
 from pathlib import Path
@@ -247,3 +248,15 @@ async def test_a_conversation_that_is_continued_later_knows_its_last_change(two:
         refused, made = await later.go(write("all new\n"), edit("line 20", "20"))
     assert outcome(refused).startswith('app.py changed in "fix parser" 1 s ago, after you last changed it.')
     assert note(made) == ""
+
+
+async def test_an_edit_that_fails_names_the_other_though_the_file_was_read_in_the_same_turn(two: Two) -> None:
+    go = two.path.with_name("go")
+    waiting = shell(f"touch began; while [ ! -e {go.name} ]; do sleep 0.01; done")
+    own = asyncio.create_task(two.go(READ, waiting, edit("line 3", "mine")))
+    while not two.path.with_name("began").exists():  # noqa: ASYNC110
+        await asyncio.sleep(0.01)
+    await two.other_goes(edit("line 3", "the other's"))
+    go.touch()
+    _read, _waited, failed = await own
+    assert 'app.py changed in "fix parser" 1 s ago, after you read it.' in outcome(failed)
