@@ -39,6 +39,9 @@ _HOOKS = 24
 _SHOWN = 60
 """Lines of one side of a conflict that are shown."""
 
+_LONGEST_TITLE = 40
+"""Cells for the title of a conversation."""
+
 _MOST_PROBLEMS = 8
 """Problems of a hunk that are shown."""
 
@@ -167,9 +170,10 @@ def _author(file: ChangedFile) -> str:
 
 
 def draw_conflict(
-    obstacle: Obstacle, choices: Sequence[Choice | None], width: int, styles: ThemeStyles
+    obstacle: Obstacle, choices: Sequence[Choice | None], by: str, width: int, styles: ThemeStyles
 ) -> list[Line]:
-    """Draw both sides of a conflict, and how it is settled."""
+    """Draw both sides of a conflict, and how it is settled. `by` is the title of the other conversation that
+    changed the lines since; empty if no other one alone did."""
     room = max(8, width - 3)
     indent = Segment("   ", styles())
 
@@ -186,8 +190,9 @@ def draw_conflict(
         back = "delete the file" if _is_created(obstacle) else "restore the version before the agent's edit"
         options = [*option("1", "use the current version", False), *option("2", back, False)]
         return [*lines, *options, BLANK]
+    where = f" in “{fit(one_line(by), _LONGEST_TITLE)}”" if by else ""
     lines = sentence(
-        "These lines have changed since the agent's edit. Which version do you want to keep?", "bad"
+        f"These lines have changed{where} since the agent's edit. Which version do you want to keep?", "bad"
     )
     for nth, (place, choice) in enumerate(zip(places, choices, strict=True), 1):
         if len(places) > 1:

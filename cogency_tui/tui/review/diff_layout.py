@@ -208,7 +208,8 @@ class Layout:
     def _conflict(self, id: str, index: int) -> Iterator[Section]:
         obstacle = self.file.conflicts.get(id)
         if obstacle is not None:
-            lines = draw_conflict(obstacle, self.file.choices[id], self._pen.width, self._pen.theme_styles)
+            choices, by = self.file.choices[id], self.file.changed_by(id)
+            lines = draw_conflict(obstacle, choices, by, self._pen.width, self._pen.theme_styles)
             yield Texts(("conflict", id), index, [BLANK, *lines])
 
     def _unchanged(self, kind: str, hunk: int, old: Range, new: int) -> Section:

@@ -127,6 +127,12 @@ class OpenFile:
         rewrites = fate.rewrites if fate and hunk.state not in ("reverted", "conflict") else ()
         return "".join(f"{line}\n" for line in self._lines(hunk.outline.new, rewrites))
 
+    def changed_by(self, id: str) -> str:
+        """The title of the one other conversation that changed the lines of a hunk since; else empty."""
+        fate = self.fates.get(id)
+        titles = {rewrite.by for rewrite in fate.rewrites} if fate else set[str]()
+        return titles.pop() if len(titles) == 1 else ""
+
     def line(self, hunk: Hunk) -> int:
         """The line of a hunk in the file, from 1, or where the agent left it."""
         fate = self.fates.get(hunk.id)

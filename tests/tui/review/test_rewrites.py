@@ -144,4 +144,6 @@ async def test_lines_of_another_conversation_are_named_as_its_own(project: Path)
         text = (project / "notes.py").read_text()
         assert "line_20 = 'other'" in text
         assert "more = 2" in text
+        question = "These lines have changed in “fix parser” since the agent's edit."
+        await reviewer.until(lambda: question in " ".join(shown(reviewer.view).split()))
     await agent.close()
