@@ -183,7 +183,8 @@ def reach(command: str, cwd: Path, workspace: Workspace, ports: ListeningPorts |
     protected = "; ".join(dict.fromkeys(named.values())) or unsure
     # A copied or moved file has its name in the target directory.
     there = dict.fromkeys(path.name for path in named)
-    inside = (place / name for name in there for place in into if place.is_dir())
+    places_there = (place for place in into if os.path.isdir(place))  # noqa: PTH112 (too long a name is none)
+    inside = (place / name for place in places_there for name in there)
     covers = *named, *islice(inside, _MOST_COVERED)
     return Reach(network or neighbours_client, outside, protected, brings, could_bring, neighbour, covers)
 

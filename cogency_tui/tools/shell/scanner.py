@@ -453,11 +453,13 @@ class _Building:
         if self.pieces[:1] != [("~", False)]:
             return
         user, slash, rest = ("", "", "") if len(self.pieces) == 1 else self.pieces[1][0].partition("/")
-        if user in ("+", "-"):
+        home = None if user in ("+", "-") else _home_of(user)
+        if home is None:
             self.known, self.resolved = False, None
             return
-        home = str(_home()) if not user else os.path.expanduser(f"~{user}")  # noqa: PTH111 (of any user)
-        for pieces in (self.pieces, self.resolved or []):
+        # Before a value it is a plain character.
+        starts_alike = bool(self.resolved) and self.resolved[:2] == self.pieces[:2]
+        for pieces in (self.pieces, *([self.resolved] if self.resolved and starts_alike else [])):
             pieces[:2] = [(home, True), *([(slash + rest, pieces[1][1])] if slash else [])]
 
 
@@ -475,6 +477,14 @@ def _pattern(pieces: Sequence[tuple[str, bool]]) -> str:
         re.sub(r"[*?\[]", lambda found: f"[{found[0]}]", piece) if quoted else piece
         for piece, quoted in pieces
     )
+
+
+def _home_of(user: str) -> str | None:
+    """The home directory of a user, or of this one; None for what cannot be a name."""
+    try:
+        return os.path.expanduser(f"~{user}") if user else str(_home())  # noqa: PTH111 (of any user)
+    except ValueError:
+        return None
 
 
 def _home() -> Path:

@@ -114,7 +114,7 @@ class Places:
         if found is None:
             self.known = False
             return
-        there = [path for path in found if path.is_dir() or path in self._made]
+        there = [path for path in found if os.path.isdir(path) or path in self._made]  # noqa: PTH112 (too long a name is none)
         if self._goes_there(simple, there):
             left = [] if self._is_first else self.directories
             self._others = list(dict.fromkeys([*self._others, *left]))

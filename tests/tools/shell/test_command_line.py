@@ -138,3 +138,13 @@ def test_quoted_words_come_back_as_they_were(given_words: list[str]) -> None:
 def test_words_are_those_that_a_shell_makes(command: str) -> None:
     said = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True).stdout
     assert words(command)[0][2:] == said.removesuffix("\n").split("\n")
+
+
+@pytest.mark.parametrize("command", ["ls ~$(whoami)/x", "ls ~$x/y", "ls ~\ud800/x", 'ls ~"$x"/y'])
+def test_what_is_no_home_directory_is_not_known(command: str) -> None:
+    (simple,) = [each for each in parse(command) if each.program == "ls"]
+    assert not simple.arguments[0].known
+
+
+def test_before_a_value_a_tilde_is_a_plain_character() -> None:
+    assert parse("x=a; ls ~$x/y")[-1].arguments[0].resolved == "~a/y"

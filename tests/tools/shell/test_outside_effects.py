@@ -383,3 +383,8 @@ def test_what_a_wrapper_runs_elsewhere_is_seen(project: Path) -> None:
 def test_values_within_values_do_not_multiply(project: Path) -> None:
     lines = ["V0=" + "x" * 1000, *(f"V{n}=$V{n - 1}$V{n - 1}" for n in range(1, 60)), "touch $V59 src/$V0"]
     assert "known only at run time" in of(project, "\n".join(lines)).protected
+
+
+@pytest.mark.parametrize("command", ["cd {}; ls", "mv .cogency {}", "cp .git/config {}"])
+def test_a_name_that_is_too_long_is_no_directory(project: Path, command: str) -> None:
+    assert not of(project, command.format("a" * 300)).network
