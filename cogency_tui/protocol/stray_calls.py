@@ -431,10 +431,12 @@ _ELSE = re.compile(
 """Phrases of an offer to the user, a remark on how calls are written, or a piece of one."""
 
 _OFFER = re.compile(
-    r"[*_>\s]*if\s+you(?:['’]d)?\s+(?:like|want|wish|prefer)\b[^.!?]*\bI(?:['’](?:ll|d)|\s+(?:can|could|will|would))\b",
+    r"[*_>\s]*(?:if\s+you(?:['’]d|\s+would)?\s+(?:like|want|wish|prefer),?\s+I(?:['’]ll|['’]d|\s+(?:can|could|will|would))\b"
+    r"|I\s+(?:can|could)\b[^.!?:]{0,200}\bif\s+you(?:['’]d|\s+would)?\s+(?:like|want|wish|prefer)\s*[:：])"
+    r"(?![^.!?]{0,200}\b(?:following|these|options|one\s+of)\b)",
     re.IGNORECASE,
 )
-"""A sentence in which the model offers its next step to the user."""
+"""A sentence in which the model offers a step to the user, and no list of steps."""
 
 _PROMISE = re.compile(
     r"[*_\s]*(?:(?:OK(?:ay)?|and|so|then|next|now|first|afterwards|after\s+(?:that|this))[,:]?\s+){0,3}"

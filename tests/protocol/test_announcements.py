@@ -383,6 +383,8 @@ def test_code_for_the_user_is_an_answer(text: str) -> None:
     [
         ("Done. If you like, I can now update the docs:", True),
         ("All tests pass.\n\nIf you’d prefer, I’ll split it in two:", True),
+        ("I can also bump the version if you want:", True),
+        ("If you like, I can do one of the following:", False),
         ("To run it, if you want:", False),
         ("If you want to run the tests:", False),
         ("I will now run the tests:", False),
