@@ -12,7 +12,7 @@ from cogency_tui.tui.kit.cell_text import cells, fit
 from cogency_tui.tui.kit.line_view import LineView
 from cogency_tui.tui.kit.lines import Line
 from cogency_tui.tui.kit.number_format import plural
-from cogency_tui.tui.questions.question_lines import SHORTEST, TIGHT_GAP, Reply, draw_reaches
+from cogency_tui.tui.questions.question_lines import SHORTEST, STOP, TIGHT_GAP, Reply, draw_reaches
 
 _GAP = 3
 _ELLIPSIS = Reply("…", "", "")
@@ -34,7 +34,7 @@ class Answers(LineView):
     """Offers the answers by key, by selection and by click. While `deaf` they are dim: keys are ignored.
 
     A note may be behind them: a remark on the last key, or else a hint, the key that makes them be accepted.
-    It moves none, and covers the last ones if need be; a way, the key that leads on, covers none.
+    It covers the last ones if need be, but never the way out; a way, the key that leads on, covers none.
 
     In a `tight` window they take one row if they can. How far they reach is above them if `spells_reach`:
     their shortest labels leave it out.
@@ -128,6 +128,11 @@ class Answers(LineView):
         width = self.text_width
         return self._reaches_at(width) if self.rows(width) <= self.size.height else []
 
+    @property
+    def _out(self) -> Reply | None:
+        """The answer that leads out of the question."""
+        return next((each for each in self._answers if each.action == STOP.action), None)
+
     def _laid(self, width: int) -> "list[list[_Span]]":
         answers = self._answers
         return _rows_at(SHORTEST, answers, width, TIGHT_GAP) if self.tight else _lay(answers, width)[1]
@@ -140,10 +145,10 @@ class Answers(LineView):
         if y + 1 < min(self.size.height - len(self._reaches), len(rows)):
             return rows[y]
         if note is not None:
-            return _with_note(rows[y], note, width)
+            return _with_note(rows[y], note, width, self._out)
         if y + 1 < len(rows):
             return _with_ellipsis(rows[y], width)
-        noted = _with_note(rows[y], self._way, width) if self._way is not None else []
+        noted = _with_note(rows[y], self._way, width, self._out) if self._way is not None else []
         return noted if len(noted) > len(rows[y]) else rows[y]
 
     def surface_at(self, y: int) -> str:
@@ -209,13 +214,24 @@ def _lay(answers: Sequence[Reply], width: int) -> tuple[int, list[list[_Span]]]:
     return SHORTEST, _rows_at(SHORTEST, answers, width, _GAP)
 
 
-def _with_note(row: Sequence[_Span], note: Reply, width: int) -> list[_Span]:
-    """A row with a note behind as many of its answers as leave room for that."""
+def _with_note(row: Sequence[_Span], note: Reply, width: int, out: Reply | None) -> list[_Span]:
+    """A row with a note behind as many of its answers as leave room for that, and for the way `out`."""
     label = fit(note.label, max(1, width - cells(note.head)))
-    size = cells(note.head + label)
-    kept = [span for span in row if span.end + TIGHT_GAP + size <= width]
+    noted = _put_behind(row, note, label, width)
+    if out is None or any(span.answer is out for span in noted):
+        return noted
+    room = width - TIGHT_GAP - cells(note.head + label)
+    if room < cells(out.head + out.label):
+        return noted
+    return _put_behind(_put_behind(row, out, out.label, room), note, label, width)
+
+
+def _put_behind(row: Sequence[_Span], answer: Reply, label: str, width: int) -> list[_Span]:
+    """A row with an answer behind as many of its others as leave room for that."""
+    size = cells(answer.head + label)
+    kept = [span for span in row if span.answer is not answer and span.end + TIGHT_GAP + size <= width]
     start = min(kept[-1].end + _GAP, width - size) if kept else 0
-    return [*kept, _Span(start, start + size, note, label)]
+    return [*kept, _Span(start, start + size, answer, label)]
 
 
 def _with_ellipsis(row: Sequence[_Span], width: int) -> list[_Span]:

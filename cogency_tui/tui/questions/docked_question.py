@@ -46,6 +46,7 @@ from cogency_tui.tui.questions.answer_timing import BURST, HOLD, AnswerTiming
 from cogency_tui.tui.questions.question_lines import (
     ENTER,
     LOOK,
+    ONLY_DECLINING,
     REASONING,
     RETURN,
     SMALLEST,
@@ -326,7 +327,12 @@ class DockedQuestion(Vertical, Generic[Asked], can_focus=True):
     @property
     def _while_writing(self) -> Sequence[Reply]:
         """The answers while the user writes."""
-        return REASONING
+        return REASONING if self._has_words else ONLY_DECLINING
+
+    @property
+    def _has_words(self) -> bool:
+        """True if the field for words is not blank."""
+        return bool(self.query_one(ReasonField).value.strip())
 
     @property
     def _given_now(self) -> Sequence[Reply]:
@@ -859,6 +865,12 @@ class DockedQuestion(Vertical, Generic[Asked], can_focus=True):
         body = self._body
         is_read = body.is_seen and not self._looked_at and body.scroll_offset.y >= body.max_scroll_y
         return is_read and self._choices.selected is None and not self._is_loss
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Offer what Enter does with the words in the field."""
+        event.stop()
+        if self._reasoning:
+            self._offer()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()

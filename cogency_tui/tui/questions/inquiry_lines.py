@@ -48,6 +48,8 @@ SKIPPING = (
 )
 """The answers while the user writes why they skip."""
 
+ONLY_SKIPPING = (Reply("enter", "Skip", "refuse"), SKIPPING[1])
+"""The same with no words: there is nothing to say."""
 
 EnterStep: TypeAlias = Literal["", "answer", "choose", "write", "next", "send"]
 """What Enter does: chooses the row under the cursor, which answers a single question at once; opens the field
@@ -191,12 +193,12 @@ def enter_step(inquiry: Inquiry, selections: Sequence[Selection], at: int) -> En
 def replies_to(
     inquiry: Inquiry, selections: Sequence[Selection], at: int, *, entered: bool, led: bool
 ) -> list[Reply]:
-    """The keys of the question at place `at`: where the user is `led` to it, since letters go elsewhere, none
-    that has another meaning there."""
+    """The keys of the question at place `at`: where the user is `led` to it, since keys go elsewhere, none
+    that chooses or goes on."""
     entered = entered and not led
     question, count = inquiry.questions[at], len(selections)
     is_at_choice = 0 <= selections[at].cursor < len(question.choices)
-    replies = [_choosing(inquiry, question, by_space=entered and is_at_choice)]
+    replies = [] if led else [_choosing(inquiry, question, by_space=entered and is_at_choice)]
     step = enter_step(inquiry, selections, at) if entered else ""
     if step:
         replies.append(_entering(step))

@@ -14,7 +14,6 @@ from msgspec.structs import replace
 from textual import events
 from textual.actions import parse
 from textual.binding import Binding, BindingType
-from textual.widgets import Input
 
 from cogency_tui.agent.permissions.gate import Inquiry, InquiryAnswer
 from cogency_tui.safe_text import one_line
@@ -25,6 +24,7 @@ from cogency_tui.tui.questions.docked_question import DockedQuestion, Hands
 from cogency_tui.tui.questions.inquiry_lines import (
     ADDING,
     NO_WORDS,
+    ONLY_SKIPPING,
     OWN_WORDS,
     PICK,
     REMOVING,
@@ -210,8 +210,8 @@ class InquiryPanel(DockedQuestion[Inquiry]):
     @property
     def _while_writing(self) -> Sequence[Reply]:
         if not self._is_own:
-            return SKIPPING
-        if not self.query_one(ReasonField).value.strip():
+            return SKIPPING if self._has_words else ONLY_SKIPPING
+        if not self._has_words:
             return REMOVING if self._selection.words else NO_WORDS
         return ADDING if self.question.questions[self._at].several else OWN_WORDS
 
@@ -462,12 +462,6 @@ class InquiryPanel(DockedQuestion[Inquiry]):
             self.timing.note_selection()
             several = self.question.questions[self._at].several
             self._go_on(gives=len(self._selections) == 1 and not several)
-
-    def on_input_changed(self, event: Input.Changed) -> None:
-        """Offer what Enter does with the words in the field."""
-        event.stop()
-        if self._reasoning:
-            self._offer()
 
     def on_click(self, event: events.Click) -> None:
         meta = event.style.meta

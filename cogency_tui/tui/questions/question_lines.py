@@ -386,6 +386,9 @@ REASONING = (
 )
 """The answers while the user writes a reason for a no."""
 
+ONLY_DECLINING = (Reply("enter", "Decline", "refuse"), REASONING[1])
+"""The same with no words: the no has no reason."""
+
 _MORE = Reply("question_mark", "more", "turn_page")
 _BACK = Reply("question_mark", "back", "turn_page")
 _SCROLLING, _SCROLLING_UP = "scroll(1)", "scroll(-1)"

@@ -523,6 +523,33 @@ async def test_while_a_text_is_typed_only_the_way_to_the_question_is_named(proje
         assert agent.answers == []
 
 
+@pytest.mark.parametrize("questions", [(DATABASE,), (DATABASE, CHECKS, NAME)], ids=["one", "three"])
+async def test_beside_a_text_in_the_prompt_no_digit_is_offered_and_esc_is(
+    project: Path, questions: tuple[UserQuestion, ...]
+) -> None:
+    async with inquired(project, *questions, size=(60, 16)) as (pilot, agent, _panel):
+        assert "1–4" in keys(pilot)
+        await pilot.press("h", "i")
+        await until(pilot, lambda: "Esc Stop" in keys(pilot) and keys(pilot).endswith("Tab to answer"))
+        assert "1–4" not in keys(pilot)
+        await pilot.press("escape")
+        await until(pilot, lambda: not main_of(pilot).query(InquiryPanel))
+        assert (agent.answers, prompt_of(pilot).text) == ([], "hi")
+
+
+async def test_enter_says_that_it_skips_while_no_reason_is_written(project: Path) -> None:
+    async with inquired(project, DATABASE) as (pilot, agent, _panel):
+        await pilot.press("r")
+        await until(pilot, lambda: "Esc Back" in keys(pilot))
+        assert "Enter Skip   " in keys(pilot)
+        await pilot.press("n")
+        await until(pilot, lambda: "Enter Skip, and say this   " in keys(pilot))
+        await pilot.press("backspace", "space")
+        await until(pilot, lambda: "Enter Skip   " in keys(pilot))
+        await pilot.press("enter")
+        await until(pilot, lambda: agent.answers == [InquiryAnswer(declined=True)])
+
+
 async def test_a_small_window_shows_the_question_and_scrolls_to_the_cursor(project: Path) -> None:
     many = UserQuestion(
         DATABASE.question, [*DATABASE.choices, Choice("Files"), Choice("Redis"), Choice("None")]

@@ -553,6 +553,20 @@ async def test_no_line_of_a_reason_is_lost() -> None:
         assert app.answers == [Answer(False, reason="too long: cut it at the colon now")]
 
 
+async def test_enter_says_that_it_declines_while_no_reason_is_written() -> None:
+    async with asking(EDIT) as (app, pilot, clock):
+        clock.now += 1
+        answers = app.question.query_one(Answers)
+        await pilot.press("r")
+        await until(pilot, lambda: "Enter Decline   " in shown(answers))
+        await pilot.press("x")
+        await until(pilot, lambda: "Enter Decline with this reason   " in shown(answers))
+        await pilot.press("backspace")
+        await until(pilot, lambda: "Enter Decline   " in shown(answers))
+        await pilot.press("enter")
+        await until(pilot, lambda: app.answers == [Answer(allow=False)])
+
+
 async def test_a_sentence_after_a_rest_is_no_answer_to_the_next_edit(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -1032,8 +1046,10 @@ async def test_how_to_answer_is_said_from_the_first_letter_of_a_text_on(project:
         await pilot.press("w")
         await until(pilot, lambda: shown(answers).endswith("Tab to answer"))
         assert "A Always: src/**" in shown(answers)
+        assert "Esc Stop" in shown(answers)
         await pilot.press("tab")
         await until(pilot, lambda: shown(answers).endswith("wait, then press Tab"))
+        assert "Esc Stop" in shown(answers)
         await pilot.press("backspace")
         clock.now += 10 * PAUSE
         await until(pilot, lambda: shown(answers) == rows)
