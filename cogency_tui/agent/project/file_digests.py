@@ -13,13 +13,19 @@ _SETTLED = 2_000_000_000
 """Nanoseconds after which a file's times tell whether it has changed."""
 
 
-_REFERENCE = re.compile(rb"""['"`]((?:\./)?\.\./[\w@.][\w@./ -]{0,200})['"`]""")
+_REFERENCE = re.compile(
+    rb"""['"`]((?:\./)?\.\./[\w@.][\w@./ -]{0,200})['"`]"""
+    rb"""|(?:\b(?:do|dofile|from|import|include|include_once|load|require|require_once)[\s(]{0,9}|\)\()"""
+    rb"""['"`](\./[\w@.][\w@./ -]{0,200})['"`]"""
+)
+"""A path above the directory of a file, or one in it that is loaded, whatever its ending."""
+
 _MOST_REFERENCES = 2_000
 
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """A file with the relative paths outside its directory that it names."""
+    """A file with the relative paths that it names outside its directory, or loads in it."""
 
     size: int
     digest: str
@@ -57,8 +63,10 @@ class FileDigests:
         if (known := self._sources.get(before)) is not None:
             return known
         data = directory.read(name, status.st_size)
-        found = _REFERENCE.finditer(data) if b"../" in data else ()
-        references = dict.fromkeys(os.fsdecode(each[1]) for each in islice(found, _MOST_REFERENCES))
+        found = _REFERENCE.finditer(data) if b"./" in data else ()
+        references = dict.fromkeys(
+            os.fsdecode(each[1] or each[2]) for each in islice(found, _MOST_REFERENCES)
+        )
         source = SourceFile(len(data), hashlib.sha256(data).hexdigest(), tuple(references))
         if before == identity_of(directory.status(name)) and is_settled(before):
             self._sources[before] = source

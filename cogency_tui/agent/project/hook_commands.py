@@ -60,6 +60,8 @@ _FIRST_LINE = re.compile(r"#![ \t]*([\w./+=:@,% \t-]{1,250})(?:\n|$)")
 
 _SPLIT = re.compile(r"((?:\S*/)?env[ \t]+)-S(?=[ \t\w])")
 _HARMLESS_MODULES = ("json.tool",)
+_SAFE_PATH = re.compile(r"-[a-zA-Z]*[IP][a-zA-Z]*")
+"""Options with which Python imports nothing from its current directory."""
 
 _FLAGS_OF_UV = frozenset(
     ("--frozen", "--isolated", "--locked", "--no-progress", "--no-project", "--no-sync", "--offline")
@@ -114,10 +116,13 @@ def _unchecked() -> None:
     """Set no limit."""
 
 
-def runs_of(line: str, project: Path, check: Callable[[], None] = _unchecked) -> Runs:
+def runs_of(
+    line: str, project: Path, check: Callable[[], None] = _unchecked, *, safe_path: bool = False
+) -> Runs:
     """What a command line runs, and the shell scripts that it names, in `project` (resolved); `check` is
-    called in between, and may raise. Blocks."""
-    reading = _Reading(project, check)
+    called in between, and may raise. With a `safe_path` Python imports nothing from its current directory.
+    Blocks."""
+    reading = _Reading(project, check, safe_path=safe_path)
     reading.read(line, [project])
     for _ in range(_MOST_SCRIPTS):
         if not reading.waiting:
@@ -164,13 +169,24 @@ def _is_in_root(word: Word, base: Path, project: Path) -> bool:
 
 
 def _names_own_module(simple: Simple, option: Word, project: Path) -> bool:
-    """Return whether `-m` is given a module that is in the project's root."""
+    """Return whether `-m` is given a module that is in the project's root, and not the name of one that is
+    known: it may have come after the hook."""
     if not option.text.startswith("-m"):
         return False
     words = [word.text for word in simple.arguments]
     behind = words[words.index(option.text) + 1 :]
-    name = (option.text[2:] or next(iter(behind), "")).partition(".")[0]
-    return bool(name) and ((project / name).is_dir() or (project / f"{name}.py").is_file())
+    module = option.text[2:] or next(iter(behind), "")
+    name = module.partition(".")[0]
+    return (
+        bool(name)
+        and not _is_harmless(module)
+        and ((project / name).is_dir() or (project / f"{name}.py").is_file())
+    )
+
+
+def _is_harmless(module: str) -> bool:
+    """Return whether an installed module of Python is known to run nothing of the project."""
+    return module in _HARMLESS_MODULES or is_inert(Simple((Word(module),)))
 
 
 def _is_searched(word: Word) -> bool:
@@ -189,7 +205,7 @@ def _sets_searched(simple: Simple) -> bool:
 class _Reading:
     """What is read of a command and of the scripts that it runs, in their order."""
 
-    def __init__(self, project: Path, check: Callable[[], None]) -> None:
+    def __init__(self, project: Path, check: Callable[[], None], *, safe_path: bool) -> None:
         self.paths: dict[Path, None] = {}
         self.is_whole = True
         self.waiting: list[tuple[_Script, list[Path]]] = []
@@ -199,6 +215,7 @@ class _Reading:
         """Unknown programs that may be functions."""
         self._project = project
         self._check = check
+        self._safe_path = safe_path
         self._bases: list[Path] = []
         self._added: set[_Script] = set()
         self._written: set[Path] = set()
@@ -327,7 +344,8 @@ class _Reading:
                 self.is_whole = False
                 self._note_unknown(simple)
                 return
-        for word in _scripts(simple, is_shell=how == "shell"):
+        is_safe = self._safe_path or any(map(_SAFE_PATH.fullmatch, (word.text for word in _options(simple))))
+        for word in _scripts(simple, is_shell=how == "shell", safe_path=is_safe):
             if word is None:
                 self._note_unknown(simple)
                 self.is_whole = False
@@ -394,8 +412,9 @@ def _options(simple: Simple) -> list[Word]:
     return [word for word in words if word.text.startswith(("-", "+"))]
 
 
-def _scripts(simple: Simple, *, is_shell: bool) -> Iterator[Word | None]:
-    """The scripts of a shell or an interpreter; None for what is not known, as is code in its arguments."""
+def _scripts(simple: Simple, *, is_shell: bool, safe_path: bool) -> Iterator[Word | None]:
+    """The scripts of a shell or an interpreter; None for what is not known, as is code in its arguments, or a
+    module that may be of the project, without a `safe_path`."""
     word = script(simple)
     if word is None:
         operand = next(iter(simple.operands()), None)
@@ -412,7 +431,7 @@ def _scripts(simple: Simple, *, is_shell: bool) -> Iterator[Word | None]:
         yield word
     elif word.text.startswith("-m") and not is_shell:
         name = word.text[2:] or next(iter(_behind(simple, word)), Word("")).text
-        if name not in _HARMLESS_MODULES and not is_inert(Simple((Word(name),))):
+        if not (safe_path and _is_harmless(name)):
             yield None
     elif is_code_option(word.text) or word.text.startswith(("-c", "-e", "-p", "-r", "--eval", "--print")):
         yield from (None for code in _behind(simple, word)[:1] if not (is_shell and code.known))

@@ -160,12 +160,14 @@ def _started_by_hook(line: str, surveyed: SurveyedFiles, *, runs: bool) -> _Star
     everything = [path for path in _named(table, surveyed) if is_source(path) or _decides(path)]
     if any(Path(word).name in _MANIFESTS for word in _words(table)):
         everything += _manifests(project)
-    found = runs_of(line, project, surveyed.check)
+    # As the hook is run, whatever in it starts Python.
+    safe_path = imports_from_project(line, project, may_name_modules=True)
+    found = runs_of(line, project, surveyed.check, safe_path=safe_path)
     named = _outside_folder([*everything, *found.paths], project)
     # What is in the root is not compared. Python loads nothing there if the hook itself names a script there.
     root = [path for path in found.loading if path.parent == project]
     is_python = all(path.suffix == ".py" for path in root)
-    is_closed = not root or (is_python and imports_from_project(line, project, may_name_modules=True))
+    is_closed = not root or (is_python and safe_path)
     places = _places_of_hook(project, named, found.loading)
     return _Started(line, named, places, found.is_whole and is_closed, runs)
 

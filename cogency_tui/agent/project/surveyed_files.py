@@ -195,11 +195,17 @@ class SurveyedFiles:
                     yield path
 
     def _named_by(self, path: Path, references: Collection[str]) -> Iterator[Path]:
-        """The paths outside its directory that a source names; not the directories around it."""
-        for reference in references:
+        """The paths that a source names outside its directory, or loads in it or in the project's root; not
+        the directories around it."""
+        places = (
+            f"{base}/{reference}"
+            for reference in references
+            for base in (path.parent, *([self.project] if reference.startswith("./") else []))
+        )
+        for place in places:
             self.check()
             for ending in INDEXES:
-                target = Path(os.path.realpath(path.parent / f"{reference}{ending}"))
+                target = Path(os.path.realpath(f"{place}{ending}"))
                 try:
                     kind = target.stat().st_mode
                 except (OSError, ValueError):

@@ -236,6 +236,44 @@ def test_what_is_beside_the_script_of_an_interpreter_is_compared_whatever_its_na
     assert programs_of_hooks(project, ["python3 data/tool"]) != before
 
 
+@pytest.mark.parametrize(
+    ("line", "text", "loaded"),
+    [
+        ("node tools/h.js", "require('./l')\n", "tools/l"),
+        ("node tools/h.mjs", "createRequire(import.meta.url)('./l')\n", "tools/l"),
+        ("node tools/h.js", "const x = require( './x.conf' )\n", "tools/x.conf"),
+        ("perl tools/h.pl", "do './tools/x.conf';\n", "tools/x.conf"),
+        ("php tools/h.php", "<?php include './x.inc';\n", "tools/x.inc"),
+    ],
+)
+def test_what_a_script_loads_beside_it_is_compared_whatever_its_name(
+    project: Path, line: str, text: str, loaded: str
+) -> None:
+    (project / line.partition(" ")[2]).write_text(text)
+    before = programs_of_hooks(project, [line])
+    (project / loaded).write_text("loaded\n")
+    added = programs_of_hooks(project, [line])
+    (project / "tools/h.log").write_text("log\n")
+    assert before != added == programs_of_hooks(project, [line])
+
+
+@pytest.mark.parametrize(
+    ("script", "is_known"),
+    [
+        ("python3 -m json.tool", False),
+        ("cd tools; python3 -m ruff check", False),
+        ("python3 -sP -m ruff check", True),
+    ],
+)
+def test_in_a_script_a_module_may_be_one_of_the_project(project: Path, script: str, is_known: bool) -> None:
+    (project / "scripts/m.sh").write_text(f"{script}\n")
+    assert (programs_of_hooks(project, ["sh scripts/m.sh"]).unknown == ()) is is_known
+    # A command of a hook is run without the modules of the current directory.
+    assert programs_of_hooks(project, [script]).unknown == ()
+    (project / "json.py").write_text("true\n")
+    assert imports_from_project("python3 -m json.tool", project, may_name_modules=True)
+
+
 def test_interpreters_that_start_each_other_end(project: Path) -> None:
     for number in range(2_000):
         (project / f"lib/{number}").write_text(f"#!lib/{number + 1}\n")
