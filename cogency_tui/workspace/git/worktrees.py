@@ -12,13 +12,14 @@ from dataclasses import dataclass
 from filecmp import cmp
 from functools import cached_property
 from itertools import islice
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from shutil import copy2, rmtree
 
 from cogency_tui.errors import WorkspaceError
 from cogency_tui.redaction import Redactor
 from cogency_tui.safe_text import clean, one_line
 from cogency_tui.temporary_files import make_directory
+from cogency_tui.workspace.file_or_link import files_below
 from cogency_tui.workspace.git.blocking_files import blocked
 from cogency_tui.workspace.git.branch import branch_of
 from cogency_tui.workspace.git.safe_git import SafeGit
@@ -34,6 +35,8 @@ _PATIENCE = 120.0
 _CONFLICT = (1,)
 _NO_MATCH = (1,)
 _MOST_NAMED = 5
+_MOST_IN_PLACE = 1_000
+"""Files of a directory that are looked at."""
 _MOST_COMPARED = 2000
 """Files of an ignored directory that are compared."""
 
@@ -124,15 +127,32 @@ class WorkingTree(SafeGit):
         return [entry[3:] for entry in self._status()]
 
     def untracked_by(self, commit: str, files: Collection[str]) -> list[str]:
-        """Those of the `files` in a commit that are here, and not in the index: a merge would overwrite them,
-        ignored ones without a word.
+        """What is here in the place of `files` in a commit, and not in the index: a merge would overwrite it,
+        ignored files without a word. Files in a directory in such a place are named each.
 
         Raises:
             WorkspaceError: git has no answer.
         """
         tracked = {*self._require("Git cannot list the tracked files.", "ls-files", "-z").split("\0")}
-        here = [each for each in files if each not in tracked and _is_file_or_link(self.directory / each)]
-        return [each for each in here if self._ask("cat-file", "-e", f"{commit}:{each}") is not None]
+        found: dict[str, None] = {}
+        for file in files:
+            there = [each for each in self._in_place_of(file) if each not in tracked]
+            if there and self._ask("cat-file", "-e", f"{commit}:{file}") is not None:
+                found |= dict.fromkeys(there)
+        return [*found]
+
+    def _in_place_of(self, file: str) -> Iterator[str]:
+        """The files and links at the place of a file, in a directory there, or in place of one above it."""
+        for above in reversed(PurePosixPath(file).parents[:-1]):
+            if _is_file_or_link(self.directory / above):
+                yield str(above)
+                return
+        place = self.directory / file
+        if _is_file_or_link(place):
+            yield file
+        elif place.is_dir():
+            inside = islice(files_below(place), _MOST_IN_PLACE)
+            yield from (path.relative_to(self.directory).as_posix() for path in inside)
 
     def conflicted(self) -> list[str]:
         """The files that a merge, rebase or the like has left in conflict.
