@@ -33,10 +33,20 @@
 A message names the problem and its place; `hint` is the next step, and may be empty.
 """
 
+from collections.abc import Sequence
+
 
 def sentence(text: str) -> str:
     """Return the text with a full stop, if it has no end."""
     return text if not text or text.endswith((".", "!", "?", "…")) else f"{text}."
+
+
+def in_words(names: Sequence[str], most: int | None = None) -> str:
+    """Name things in a sentence, at most so many of them: `a`, `a and b`, `a, b and 3 more`."""
+    named = list(names[:most])
+    if len(named) < len(names):
+        named.append(f"{len(names) - len(named):,} more")
+    return " and ".join(filter(None, (", ".join(named[:-1]), *named[-1:])))
 
 
 class CogencyError(Exception):

@@ -29,7 +29,7 @@ from cogency_tui.agent.edits.undo_selection import (
     undo_record,
 )
 from cogency_tui.agent.edits.unrecorded_changes import record_running
-from cogency_tui.errors import ConsentError, LossError, UsageError, WorkspaceError
+from cogency_tui.errors import ConsentError, LossError, UsageError, WorkspaceError, in_words
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.edit_records import ABSENT, Edit, FileChange, Version
 from cogency_tui.store.edits import Also
@@ -320,8 +320,7 @@ class Undo:
 
 
 def _named(paths: Sequence[str]) -> str:
-    more = f" and {len(paths) - _MOST_NAMED:,} more" if len(paths) > _MOST_NAMED else ""
-    return ", ".join(map(shown, paths[:_MOST_NAMED])) + more
+    return in_words([*map(shown, paths)], _MOST_NAMED)
 
 
 def _require_as_planned(change: FileChange, contents: Contents) -> None:

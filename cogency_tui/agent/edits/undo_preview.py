@@ -7,7 +7,7 @@ from cogency_tui.agent.edits.change_attribution import named_others
 from cogency_tui.agent.edits.prior_contents import Contents
 from cogency_tui.agent.edits.reverse import Obstacle, Reversal
 from cogency_tui.agent.edits.undo_selection import ReversalStep
-from cogency_tui.errors import StoreError, WorkspaceError
+from cogency_tui.errors import StoreError, WorkspaceError, in_words
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.edit_records import Edit, FileChange, Version
 from cogency_tui.workspace import diff
@@ -125,9 +125,7 @@ def _is_one(edits: Collection[Edit]) -> bool:
 
 
 def _names(edits: Collection[Edit]) -> str:
-    paths = list(dict.fromkeys(shown(edit.path) for edit in edits))
-    names = ", ".join(paths[:_MOST_NAMED])
-    return names + (f" and {len(paths) - _MOST_NAMED:,} more" if len(paths) > _MOST_NAMED else "")
+    return in_words(list(dict.fromkeys(shown(edit.path) for edit in edits)), _MOST_NAMED)
 
 
 def _reverting(edits: Sequence[Edit]) -> str:

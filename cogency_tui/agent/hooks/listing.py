@@ -10,6 +10,7 @@ from cogency_tui.agent.project.cogency_folder import CONFIG
 from cogency_tui.agent.project.planned_commands import planned_commands
 from cogency_tui.agent.project.settings import ProjectSettings
 from cogency_tui.agent.project.trust import Part, Survey, TrustState
+from cogency_tui.errors import in_words
 from cogency_tui.protocol.events import HookRun
 from cogency_tui.workspace.protected_names import short_path
 
@@ -70,8 +71,7 @@ def describe_untrusted(listed: Sequence[ListedHook]) -> str:
     for file in listed:
         if file.status is HookStatus.UNTRUSTED:
             several = "" if len(file.hooks) == 1 else "s"
-            names = " and ".join(filter(None, (", ".join(file.hooks[:-1]), *file.hooks[-1:])))
-            subject = " ".join(filter(None, (f"Hook{several}", names, f"in {file.place}")))
+            subject = " ".join(filter(None, (f"Hook{several}", in_words(file.hooks), f"in {file.place}")))
             sentences.append(f"{subject} {'are' if several else 'is'} off: {file.problem.rstrip('.')}.")
     return " ".join(sentences)
 

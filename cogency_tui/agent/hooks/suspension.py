@@ -11,6 +11,7 @@ from cogency_tui.agent.project.cogency_folder import FOLDER
 from cogency_tui.agent.project.settings import ProjectSettings
 from cogency_tui.agent.project.started_programs import ABOVE
 from cogency_tui.agent.project.trust import Part, TrustState
+from cogency_tui.errors import in_words
 
 GUARDS = frozenset({"before_call", "before_edit"})
 _MOST_NAMED = 3
@@ -42,9 +43,7 @@ def changed_files(part: Part) -> str:
     """The changed files of a part, by their paths in the project; empty if they are not known."""
     # A directory of sources is one entry, named by a pattern.
     names = [_path_of(name) for name in part.changed if not name.endswith("*")]
-    names = names or [_path_of(name) for name in part.changed]
-    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-    return ", ".join(names[:_MOST_NAMED]) + more
+    return in_words(names or [_path_of(name) for name in part.changed], _MOST_NAMED)
 
 
 def describe_suspension(suspended: Mapping[Hook, str], *, in_turn: bool) -> list[str]:
@@ -52,7 +51,7 @@ def describe_suspension(suspended: Mapping[Hook, str], *, in_turn: bool) -> list
     notices: list[str] = []
     for files in dict.fromkeys(suspended.values()):
         hooks = [hook for hook, changed in suspended.items() if changed == files]
-        names = ", ".join(dict.fromkeys(hook.name for hook in hooks))
+        names = in_words([*dict.fromkeys(hook.name for hook in hooks)])
         several = len({hook.name for hook in hooks}) > 1
         what = files or ("their files" if several else "its files")
         text = f"Hook{'s' if several else ''} {names} {'are' if several else 'is'} off: {what} changed since "

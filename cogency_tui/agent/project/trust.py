@@ -37,7 +37,7 @@ from cogency_tui.agent.project.surveyed_files import SurveyedFiles
 from cogency_tui.config import toml_reader
 from cogency_tui.config.edit import changing, write_table
 from cogency_tui.config.workflows import problem_of
-from cogency_tui.errors import ConfigError, UsageError, WorkspaceError
+from cogency_tui.errors import ConfigError, UsageError, WorkspaceError, in_words
 from cogency_tui.safe_text import one_line
 from cogency_tui.workspace.nofollow_access import Directory
 
@@ -186,7 +186,7 @@ def name_parts(parts: Sequence[Part], folder: str = f"{FOLDER}/", skill: str = "
         names.append(f"{len(skills)} skills" if len(skills) > 1 else f"{skill} {skills[0].label}")
     if any(part.kind == "settings" for part in parts):
         names.append("hooks")
-    return " and ".join((", ".join(names[:-1]), names[-1])) if len(names) > 1 else "".join(names)
+    return in_words(names)
 
 
 def _them(parts: Sequence[Part]) -> str:
@@ -614,9 +614,8 @@ def _changed(found: Sequence[_Found], seen: Survey) -> UsageError:
     files = list(dict.fromkeys(_file_of(name.rpartition(_STARTS)[2]) for name in differ))
     # A directory of sources is one entry, named by a pattern.
     files = [file for file in files if not file.endswith("*")] or files
-    names = ", ".join(map(one_line, files[:_MOST_NAMED])) or FOLDER
-    more = f" and {len(files) - _MOST_NAMED} more" if len(files) > _MOST_NAMED else ""
-    return UsageError(f"{names}{more} changed during the review.", "Review it again.")
+    names = in_words([*map(one_line, files)], _MOST_NAMED) or FOLDER
+    return UsageError(f"{names} changed during the review.", "Review it again.")
 
 
 def _overall(

@@ -20,7 +20,7 @@ from cogency_tui.agent.review.hunk_transitions import Replaced, undone, undone_w
 from cogency_tui.agent.review.model import Outline, Target
 from cogency_tui.agent.review.snapshot import ReviewSnapshot, ReviewSource
 from cogency_tui.agent.review.superseded import Superseded, gone_parts
-from cogency_tui.errors import UsageError, WorkspaceError
+from cogency_tui.errors import UsageError, WorkspaceError, in_words
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.edit_records import Edit, FileChange, State, Undone
 from cogency_tui.store.reviews import ActionKind, MarkChange, NewAction, Part
@@ -99,7 +99,7 @@ class Decisions:
                 left += [each.path] if own is not each else []
         left = [*dict.fromkeys(left)]
         nothing = UsageError(
-            f"Nothing was reverted: you may have made the changes to {', '.join(map(shown, left))}.",
+            f"Nothing was reverted: you may have made the changes to {in_words([*map(shown, left)])}.",
             "Revert them one by one.",
         )
         if left and not selections:

@@ -13,7 +13,7 @@ from cogency_tui.agent.edits.reverse import Obstacle
 from cogency_tui.agent.review.conflicts import Choice
 from cogency_tui.agent.review.model import Outcome, Target
 from cogency_tui.agent.review.review import Review
-from cogency_tui.errors import CogencyError, LossError
+from cogency_tui.errors import CogencyError, LossError, in_words
 from cogency_tui.safe_text import one_line
 from cogency_tui.store.reviews import ActionKind
 from cogency_tui.tui.kit.dialogs import Confirmation
@@ -187,22 +187,19 @@ def describe(targets: Sequence[Target]) -> str:
 
 def _describe_edited(paths: Sequence[str]) -> str:
     """The question before the user's own lines in these files are reverted."""
-    more = len(paths) - _NAMED
-    names = ", ".join(map(one_line, paths[:_NAMED])) + (f" and {more} more" if more > 0 else "")
-    return f"This also reverts your own edits in {names}. Revert anyway?"
+    return f"This also reverts your own edits in {in_words([*map(one_line, paths)], _NAMED)}. Revert anyway?"
 
 
 def _describe_left(paths: Sequence[str]) -> str:
     """The files with changes that were left as the user may have made them."""
-    more = len(paths) - _NAMED
-    names = ", ".join(map(one_line, paths[:_NAMED])) + (f" and {more} more" if more > 0 else "")
+    names = in_words([*map(one_line, paths)], _NAMED)
     return f"Not reverted, as you may have made the change: {names}. n on its hunk reverts it."
 
 
 def _describe_conflicts(outcome: Outcome) -> str:
     """The files that were not reverted."""
-    paths = ", ".join(one_line(each.path) for each in outcome.conflicts[:_NAMED])
-    held = ", ".join(map(one_line, outcome.held[:_NAMED]))
+    paths = in_words([one_line(each.path) for each in outcome.conflicts], _NAMED)
+    held = in_words([*map(one_line, outcome.held)], _NAMED)
     left = f" Also not reverted, because content was moved between them: {held}." if held else ""
     if all(each.merged for each in outcome.conflicts):
         return f"Conflict: the same lines were edited since in {paths}. Resolve at ≠.{left}"

@@ -15,7 +15,7 @@ from itertools import islice
 from pathlib import Path, PurePosixPath
 from shutil import copy2, rmtree
 
-from cogency_tui.errors import WorkspaceError
+from cogency_tui.errors import WorkspaceError, in_words
 from cogency_tui.redaction import Redactor
 from cogency_tui.safe_text import clean, one_line
 from cogency_tui.temporary_files import make_directory
@@ -452,8 +452,7 @@ class WorkingTree(SafeGit):
 
 def named(paths: Sequence[str]) -> str:
     """The first few of these paths: `app.py, lib/x.py and 3 more`."""
-    more = f" and {len(paths) - _MOST_NAMED:,} more" if len(paths) > _MOST_NAMED else ""
-    return ", ".join(map(shown, paths[:_MOST_NAMED])) + more
+    return in_words([*map(shown, paths)], _MOST_NAMED)
 
 
 def _first_lines(errors: str) -> str:

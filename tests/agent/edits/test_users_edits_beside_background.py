@@ -142,7 +142,9 @@ async def test_the_review_of_a_turn_leaves_and_names_it(office: _Office) -> None
     assert sorted(outcome.left) == ["both", "mine"]
     assert sorted(desk.tree()) == ["both", "mine"]
     assert (desk.root / "both").read_text() == text.replace("\n25\n", "\nmine\n")
-    with pytest.raises(UsageError, match="Nothing was reverted: you may have made the changes to both, mine"):
+    with pytest.raises(
+        UsageError, match="Nothing was reverted: you may have made the changes to both and mine"
+    ):
         await review.revert(Target(None))
     asked: list[str] = []
 
@@ -152,7 +154,7 @@ async def test_the_review_of_a_turn_leaves_and_names_it(office: _Office) -> None
 
     review.ask_with(agree)
     await review.revert(Target(1, "both"), Target(1, "mine"))
-    assert asked == ["You may have made the changes to both, mine."]
+    assert asked == ["You may have made the changes to both and mine."]
     assert {name: data for name, (_, data) in desk.tree().items()} == {"both": text.encode()}
     await review.undo()
     assert (await review.keep(Target(None))).left == ()
