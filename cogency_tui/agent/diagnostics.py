@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import msgspec
 
 from cogency_tui.agent.call_interceptors import InterceptedCall, join_notes
-from cogency_tui.errors import ToolError
+from cogency_tui.errors import ToolError, in_words
 from cogency_tui.protocol.events import Diagnostic, DiagnosticsChange, describe_diagnostic
 from cogency_tui.redaction import Redactor
 from cogency_tui.safe_text import one_line
@@ -402,17 +402,8 @@ def _notes(change: DiagnosticsChange, fixed_before: Sequence[str]) -> Iterator[s
     if fixed and not own:
         yield f"This fixed {_counted(fixed)}."
     if fixed_before and not earlier:
-        files = _named([*dict.fromkeys(fixed_before)])
+        files = in_words([*dict.fromkeys(fixed_before)], _MOST_FILES_NAMED)
         yield f"Earlier edits fixed {_counted(len(fixed_before))} in {files}."
-
-
-def _named(paths: Sequence[str]) -> str:
-    """`a.py`, `a.py and b.py`, `a.py, b.py and 3 more files`."""
-    if len(paths) > _MOST_FILES_NAMED:
-        return (
-            f"{', '.join(paths[: _MOST_FILES_NAMED - 1])} and {len(paths) - _MOST_FILES_NAMED + 1} more files"
-        )
-    return f"{', '.join(paths[:-1])} and {paths[-1]}" if len(paths) > 1 else paths[0]
 
 
 def _counted(count: int) -> str:

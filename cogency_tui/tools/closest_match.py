@@ -81,8 +81,10 @@ def near_miss(plain: str, old: str) -> str:
 
 def _slip(plain: str, old: str, expected: Sequence[str]) -> str:
     """Describe a change of `old` as a whole, without which the file has it."""
-    if "\n".join(expected) in plain:
-        return "It is there, but without the line breaks at its beginning or end."
+    if (bare := "\n".join(expected)) in plain:
+        return _longer_line(plain, old, bare) or (
+            "It is there, but without the line breaks at its beginning or end."
+        )
     if all(_NUMBERED.match(line) for line in expected if line):
         bare = "\n".join(_NUMBERED.sub("", line, count=1) for line in expected)
         if bare in plain:
@@ -90,6 +92,15 @@ def _slip(plain: str, old: str, expected: Sequence[str]) -> str:
     if "\\" in old and _ESCAPE.sub(lambda match: _ESCAPES[match[0]], old) in plain:
         return r"old is escaped twice: write \n, \t, \" and \\ once in the JSON string, not as \\n."
     return _escape_slip(plain, old) or _entity_slip(plain, old) or _blank_lines_slip(plain, expected)
+
+
+def _longer_line(plain: str, old: str, bare: str) -> str:
+    """Describe the longer line of the file in which the last line of `old` is, which ends with a line break
+    there; empty if the file has that as a line. `bare` is without line breaks around it."""
+    if not old.endswith("\n") or f"{bare}\n" in plain or plain.endswith(bare):
+        return ""
+    number = plain.count("\n", 0, plain.index(bare) + len(bare))
+    return _difference(plain.split("\n")[number], bare.rpartition("\n")[2], number + 1)
 
 
 def _escape_slip(plain: str, old: str) -> str:

@@ -159,7 +159,7 @@ async def test_a_directory_and_a_file_in_the_place_of_each_other_are_not_overwri
     with pytest.raises(UsageError) as refused:
         await worktrees.merge(root, "x")
     assert refused.value.advice == (
-        "Nothing was merged: cache, data/one are untracked in shop and would be overwritten. "
+        "Nothing was merged: cache and data/one are untracked in shop and would be overwritten. "
         "Move or delete them first."
     )
     assert [(shop / name).read_text() for name in ("data/one", "cache")] == ["mine\n"] * 2
@@ -568,6 +568,21 @@ async def test_git_takes_your_name_from_the_variables_for_it(
     (made.root / "new.txt").write_text("new\n")
     await worktrees.merge(made.root, "A new file")
     assert git(shop, "log", "-1", "--format=%an <%ae>", "--", "new.txt") == "Grace <grace@example.org>"
+
+
+async def test_where_git_does_not_know_your_name_it_says_how_to_set_it(agent: Agent, shop: Path) -> None:
+    for key in ("user.name", "user.email"):
+        git(shop, "config", "--unset", key)
+    git(shop, "config", "user.useConfigOnly", "true")
+    worktrees = Worktrees(agent)
+    made = await worktrees.make("x")
+    (made.root / "new.txt").write_text("new\n")
+    with pytest.raises(WorkspaceError) as failed:
+        await worktrees.merge(made.root, "A new file")
+    assert failed.value.advice.startswith(
+        "Git could not commit the files: Author identity unknown; Please tell me"
+    )
+    assert failed.value.hint == "Run `git config user.name NAME` and `git config user.email ADDRESS`."
 
 
 async def test_its_conversations_rules_and_trust_are_those_of_the_project(

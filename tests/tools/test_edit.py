@@ -110,6 +110,7 @@ async def test_edit_counts_occurrences_that_overlap(bench: Bench) -> None:
             "one = 1\ntwo = 2\nthree",
             "The file ends after line 2; old continues with:\nthree",
         ),
+        ("one = 1\nline 10 BA\n", "line 10 B\n", "Line 2 differs:\nfile: line 10 BA\nold:  line 10 B"),
         ("x\n", "\n\nx\n", "It is there, but without the line breaks at its beginning or end."),
         ("a = 1\nb = 2\n", "1\ta = 1\n2\tb = 2", "old has the line numbers that read shows: leave them out."),
         ('print("a")\nb\n', 'print(\\"a\\")\\nb', "old is escaped twice"),

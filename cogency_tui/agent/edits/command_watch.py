@@ -324,6 +324,8 @@ class Commands:
                 if not found.going_on:
                     await self._let_go(begun)
                 (await journal.contents()).retaining = bool(self._running)
+        if not await in_thread(journal.workspace.root.is_dir):
+            found.settled.notes.append("[The project directory no longer exists.]")
         found.unwatched = self._first_time(begun.watching.problem)
         if found.lasting is not None:
             self._lasting.append(begun)

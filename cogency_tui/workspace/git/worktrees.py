@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from filecmp import cmp
 from functools import cached_property
-from itertools import islice
+from itertools import islice, takewhile
 from pathlib import Path, PurePosixPath
 from shutil import copy2, rmtree
 
@@ -66,7 +66,12 @@ _MOST_LINES, _LONGEST_REASON = 5, 300
 
 _ADVICE = "hint:"
 _NO_END = re.compile(r"(?<![:.,])\n")
-_LEVEL = re.compile(r"(?:fatal|error): ")
+_LEVEL = re.compile(r"(?:fatal|error): |\*+ ")
+_COMMANDS = "Run"
+"""The line before commands that git proposes."""
+
+_UNNAMED = "user.email"
+_NAMING = "Run `git config user.name NAME` and `git config user.email ADDRESS`."
 _ORIGIN = "cogency-from"
 """The file in git's directory of a worktree with the name of the branch that it was made from."""
 
@@ -447,6 +452,7 @@ class WorkingTree(SafeGit):
     def _failure(self, message: str, hint: str = "") -> WorkspaceError:
         """The error that git had no answer, with its own reason."""
         reason = _first_lines(self._errors)
+        hint = hint or (_NAMING if _UNNAMED in self._errors else "")
         return WorkspaceError(f"{message.removesuffix('.')}: {reason}" if reason else message, hint)
 
 
@@ -458,7 +464,7 @@ def named(paths: Sequence[str]) -> str:
 def _first_lines(errors: str) -> str:
     """The first lines of what git wrote, as one line."""
     written = (_LEVEL.sub("", line.strip()) for line in clean(errors).split("\n"))
-    lines = (line for line in written if line and not line.startswith(_ADVICE))
+    lines = (line for line in takewhile(_COMMANDS.__ne__, written) if line and not line.startswith(_ADVICE))
     joined = _NO_END.sub("; ", "\n".join(islice(lines, _MOST_LINES))).replace("\n", " ")
     text = one_line(Redactor({}).text(joined))
     return text if len(text) <= _LONGEST_REASON else f"{text[:_LONGEST_REASON]}…"

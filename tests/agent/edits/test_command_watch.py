@@ -348,3 +348,11 @@ async def test_a_background_command_that_ends_during_another_is_recorded_once(of
         await office.desk.journal.close()
     await office.desk.journal.scan()
     assert [path for _, _, path in await office.told()] == ["made"]
+
+
+async def test_the_model_is_told_that_the_project_directory_is_gone(desk: Desk) -> None:
+    desk.put("a", "one\n")
+    settle()
+    async with desk.calls.around_command("c", "shell") as found:
+        desk.root.rename(desk.root.with_name("elsewhere"))
+    assert "[The project directory no longer exists.]" in found.notes
