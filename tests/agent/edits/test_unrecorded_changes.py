@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cogency_tui.agent.review.blame import blame_of
-from cogency_tui.agent.review.model import Target
+from cogency_tui.agent.review.model import FileKey, Target
 from cogency_tui.store.edit_records import Edit
 from cogency_tui.tools.journal_protocol import Consent
 from tests.agent.journaling import Desk, desk_at, settle
@@ -129,3 +129,23 @@ async def test_the_user_is_asked_about_a_protected_file_that_a_tool_wrote_after_
     assert any("AGENTS.md" in each for each in asked)
     assert found.put_back
     assert (own.root / "AGENTS.md").read_text() == "one\ntwo\nthree\nfour\nby the tool\n"
+
+
+async def test_lines_of_another_are_named_though_a_command_of_its_may_have_changed_the_file(
+    two: tuple[Desk, Desk],
+) -> None:
+    own, other = two
+    lines = [f"{number}\n" for number in range(30)]
+    own.put("there", "".join(lines))
+    settle()
+    async with own.calls.around_command("c", "shell"):
+        own.put("there", "".join(["own\n", *lines[1:]]))
+        await other.write(("there", "".join(["own\n", *lines[1:10], "tool\n", *lines[11:]])))
+        async with other.calls.around_command("d", "shell"):
+            own.put(
+                "there", "".join(["own\n", *lines[1:10], "tool\n", *lines[11:20], "shared\n", *lines[21:]])
+            )
+    (shared,) = [each for each in await other.edits() if each.shared_with]
+    assert shared.shared_with == (own.conversation,)
+    found = await own.review.others(FileKey(1, "there"))
+    assert [ranges for _title, ranges in found] == [((10, 11), (20, 21))]
