@@ -239,9 +239,7 @@ class Review:
         return grouped(await self._owners(snapshot, path))
 
     async def _owners(self, snapshot: ReviewSnapshot, path: str) -> Owners:
-        id = self._source.conversation
-        # What another conversation's command may have done beside one of this is in its review, too.
-        own = {id, *(edit.origin.conversation for edit in snapshot.edits if id not in edit.shared_with)}
+        own = {self._source.conversation, *(edit.origin.conversation for edit in snapshot.edits)}
         return await owners_at(self._source.journal, await self._store(), path, own)
 
     async def keep(self, *targets: Target) -> Outcome:
