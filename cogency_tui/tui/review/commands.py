@@ -210,6 +210,7 @@ class ReviewCommands(FeatureCommands):
 
     def compare(self) -> None:
         """Compare the agent's files with the disk, where others have changed files."""
+        self.refresh()
         conversation_id = self._bridge.conversation_id
         if conversation_id is None or conversation_id not in self._reviews:
             return

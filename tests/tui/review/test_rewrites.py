@@ -147,3 +147,12 @@ async def test_lines_of_another_conversation_are_named_as_its_own(project: Path)
         question = "These lines have changed in “fix parser” since the agent's edit."
         await reviewer.until(lambda: question in " ".join(shown(reviewer.view).split()))
     await agent.close()
+
+
+async def test_an_open_review_follows_what_others_change(project: Path) -> None:
+    agent = agent_of_two(project)
+    async with reviewing(agent, size=(120, 50)) as reviewer:
+        assert "~ more = 2" not in shown(reviewer.view)
+        text = (project / "notes.py").read_text()
+        (project / "notes.py").write_text(text.replace("more = 1", "more = 2"))
+        await reviewer.until(lambda: "~ more = 2" in shown(reviewer.view))
