@@ -10,7 +10,8 @@ from itertools import takewhile
 from cogency_tui.agent.edits.prior_contents import Contents
 from cogency_tui.config.edit import LOCK
 from cogency_tui.config.own_writes import Held, writes
-from cogency_tui.errors import WorkspaceError
+from cogency_tui.errors import WorkspaceError, in_words
+from cogency_tui.safe_text import one_line
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.edit_records import ABSENT, USER, Edit, FileChange, Version
 from cogency_tui.store.intents import Beside, Intent
@@ -23,14 +24,14 @@ WrittenFiles = Set[tuple[int, int]]
 """Files, by device and inode."""
 
 _NO_OWNER = Beside()
-_NOWHERE: Mapping[str, str] = {}
+_NONE: Mapping[str, str] = {}
 
 
 def changes_of(
     differences: Iterable[Difference],
     contents: Contents,
     limit: int,
-    earlier: Mapping[str, str] = _NOWHERE,
+    earlier: Mapping[str, str] = _NONE,
 ) -> list[FileChange]:
     """The contents of files now and before; files with the same content as before are left out.
 
@@ -228,15 +229,16 @@ def possibly_users(changes: Iterable[FileChange], after: Snapshot, written: Writ
     return [with_user(change) for change in changes]
 
 
-def named_conversations(ids: Collection[str]) -> str:
-    """A phrase that names conversations."""
-    return f"conversation{'' if len(ids) == 1 else 's'} {', '.join(sorted(ids))}"
+def named_conversations(ids: Collection[str], titles: Mapping[str, str] = _NONE) -> str:
+    """A phrase that names conversations by their titles, or else by their ids."""
+    named = sorted(f"“{title}”" if (title := one_line(titles.get(id, ""))) else id for id in ids)
+    return f"conversation{'' if len(ids) == 1 else 's'} {in_words(named)}"
 
 
-def named_others(edits: Iterable[FileChange]) -> str:
+def named_others(edits: Iterable[FileChange], titles: Mapping[str, str] = _NONE) -> str:
     """A phrase that names, to the user, who else may have made these changes; empty if nobody may."""
     ids = {other for edit in edits for other in edit.shared_with}
-    commands = f"a command of {named_conversations(ids - {USER})}" if ids - {USER} else ""
+    commands = f"a command of {named_conversations(ids - {USER}, titles)}" if ids - {USER} else ""
     return " or ".join(filter(None, ("you" if USER in ids else "", commands)))
 
 

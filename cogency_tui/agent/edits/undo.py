@@ -31,7 +31,7 @@ from cogency_tui.agent.edits.undo_selection import (
 from cogency_tui.agent.edits.unrecorded_changes import record_running
 from cogency_tui.errors import ConsentError, LossError, UsageError, WorkspaceError, in_words
 from cogency_tui.store.blobs import Blobs
-from cogency_tui.store.edit_records import ABSENT, Edit, FileChange, Version
+from cogency_tui.store.edit_records import ABSENT, USER, Edit, FileChange, Version
 from cogency_tui.store.edits import Also
 from cogency_tui.store.intents import ending
 from cogency_tui.store.reviews import Reviews
@@ -209,7 +209,11 @@ class Undo:
         shared = [edit for edit in await self._edits() if edit.shared_with and edit.id in undone]
         if not shared:
             return ""
-        others, named = named_others(shared), _named([*dict.fromkeys(edit.path for edit in shared)])
+        store, titles = await self._journal.store(), dict[str, str]()
+        for id in {other for edit in shared for other in edit.shared_with if other != USER}:
+            stored = await store.conversation(id)
+            titles[id] = stored.title if stored else ""
+        others, named = named_others(shared, titles), _named([*dict.fromkeys(edit.path for edit in shared)])
         return f"{others[0].upper()}{others[1:]} may have made the changes to {named}."
 
     async def _asks_about_paths(self, plan: Plan) -> str:

@@ -149,3 +149,5 @@ async def test_lines_of_another_are_named_though_a_command_of_its_may_have_chang
     assert shared.shared_with == (own.conversation,)
     found = await own.review.others(FileKey(1, "there"))
     assert [ranges for _title, ranges in found] == [((10, 11), (20, 21))]
+    question = await other.undo.asks_about(await other.undo.of_edits([shared.id]))
+    assert question == "A command of conversation “go on” may have made the changes to there."
