@@ -67,7 +67,10 @@ def _of_config(data: bytes) -> Iterator[PlannedCommand]:
         return
     try:
         table = toml_reader.loads(data.decode("utf-8-sig"))
-    except (ValueError, RecursionError) as exc:
+    except RecursionError:
+        yield PlannedCommand(place, "", "", "it is nested too deeply")
+        return
+    except ValueError as exc:
         yield PlannedCommand(place, "", "", one_line(str(exc)))
         return
     for name, hook in _tables(table, "hooks"):

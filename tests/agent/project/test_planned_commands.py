@@ -101,7 +101,7 @@ def test_what_decides_the_program_of_a_server_is_shown(desk: Desk) -> None:
         (".cogency/config.toml", "[hooks.a\n", "line 1"),
         (".cogency/config.toml", b"\xff\xfe[hooks", "utf-8"),
         (".cogency/config.toml", "#" * (257 << 10), "it has more than 256 KB"),
-        (".cogency/config.toml", "x = " + "[" * 5000, ""),
+        (".cogency/config.toml", "x = " + "[" * 5000, "nested too deeply"),
     ],
 )
 def test_what_cannot_be_parsed_is_said(desk: Desk, name: str, content: str | bytes, problem: str) -> None:
