@@ -299,7 +299,7 @@ async def _questions_are_disarmed(pilot: Pilot[Any]) -> None:
         await main_of(pilot).mount(panel, before="#prompt-box")
         await until(pilot, lambda asked=panel: asked.query_one("#answers").size)
         seen = screen_of(pilot.app)
-        assert "ay why" in seen
+        assert "Esc Stop" in seen
         # What the person judges is shown, not left out.
         assert "␛" in seen or "\x1b" not in text
         panel.display = False
