@@ -96,8 +96,8 @@ def run_helper(
     errors: bytearray | None = None,
 ) -> tuple[int, bytes]:
     """The exit status of a helper, and its output, unless that goes to `target`. What it writes to its
-    standard error is added to `errors`, or lost. Its environment is that of
-    a helper, overridden by `environ`; its name is looked up on our search path. Blocks.
+    standard error is added to `errors`, or lost. Its environment is that of a helper, overridden by
+    `environ`; its name is looked up on our search path. Blocks.
 
     Raises:
         OSError, ValueError: it could not be started.

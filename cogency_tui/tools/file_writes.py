@@ -126,8 +126,8 @@ async def refuse_unknown(context: ToolContext, one: Change) -> None:
     if context.seen.knows(location.path, digest, context.cycle):
         if context.seen.has_refused(location.path, digest, after):
             raise ToolError(
-                f"{location.relative} has lines by others that this content still lacks.",
-                "Keep them, or read the file again before you replace them.",
+                f"This content still overwrites what others changed in {location.relative}.",
+                "Keep their changes, or read the file again before you replace it.",
             )
         return
     report = await report_of(context, location, before)

@@ -105,8 +105,8 @@ async def test_what_was_refused_is_not_written_by_repeating_it(two: Two) -> None
     first, second, _, third = await two.go(write("a\n"), write("a\n"), READ, write("a\n"))
     assert [each["payload"]["error"] for each in (first, second, third)] == [True, True, False]
     assert outcome(second) == (
-        "app.py has lines by others that this content still lacks. "
-        "Keep them, or read the file again before you replace them."
+        "This content still overwrites what others changed in app.py. "
+        "Keep their changes, or read the file again before you replace it."
     )
     assert two.text == "a\n"
 

@@ -82,6 +82,7 @@ async def _record(journal: "Journal", intent: Intent, paths: Collection[str]) ->
         before, known, _ = await in_thread((await journal.shadow()).read, intent.shadow)
         contents = contents.of_another(known)
     if not before.files.keys() & paths and not await in_thread(_existing, paths, journal.workspace):
+        # None was there before the command, and none is there now.
         return
     changes, after = await changes_since(journal, before, contents)
     changes = [each for each in changes if {each.path, each.old_path} & {*paths}]
