@@ -81,6 +81,12 @@ def notices(pilot: Pilot[Any]) -> list[str]:
     return [unit.text for unit in units if isinstance(unit, Notice)]
 
 
+async def reported(pilot: Pilot[Any]) -> None:
+    """Return when nothing is worked on any more, and the report is shown."""
+    await finished(pilot)
+    await until(pilot, lambda: notices(pilot))
+
+
 def messages(pilot: Pilot[Any]) -> list[tuple[str, str]]:
     units = conversation_of(pilot).transcript.units
     return [(unit.text, unit.until) for unit in units if isinstance(unit, UserMessage)]
@@ -101,7 +107,7 @@ async def test_it_works_until_the_command_succeeds(project: Path) -> None:
             lambda: f"Until `{CHECK}` succeeds: turn 2 of 20. Esc stops" in " ".join(told(pilot).split()),
         )
         work.go_on.set()
-        await finished(pilot)
+        await reported(pilot)
         assert notices(pilot) == [f"`{CHECK}` succeeded after 2 turns, 1 file changed."]
         assert messages(pilot) == [
             (f"`{CHECK}` failed. Make it succeed.", f"until {CHECK} · turn 1 of 20"),
@@ -120,7 +126,7 @@ async def test_lines_below_the_command_are_the_first_message(project: Path) -> N
     work = Work(project, FIX, "Done.")
     async with work.app() as pilot:
         await send(pilot, f"/until {CHECK}\nMake the README good.\n\nBe brief.")
-        await finished(pilot)
+        await reported(pilot)
         assert notices(pilot) == [f"`{CHECK}` succeeded after 1 turn, 1 file changed."]
         assert messages(pilot)[0] == (
             "Make the README good.\n\nBe brief.",
@@ -136,7 +142,7 @@ async def test_the_check_is_in_the_activity_line(project: Path) -> None:
         await until(pilot, lambda: "Running while" in shown(live_line_of(pilot)))
         assert "· first run" in shown(status_of(pilot))
         gate.touch()
-        await finished(pilot)
+        await reported(pilot)
         assert notices(pilot)[0].endswith("succeeds already.")
 
 
@@ -184,7 +190,7 @@ async def test_escape_stops_the_loop_and_what_runs(project: Path, where: str) ->
         else:
             await until(pilot, lambda: "Running sleep" in shown(live_line_of(pilot)))
         await pilot.press("escape")
-        await finished(pilot)
+        await reported(pilot)
         (notice,) = notices(pilot)
         assert notice.startswith(f"Stopped{' after 1 turn' if where == 'turn' else ''}: interrupted. ")
         assert main_of(pilot).bridge.until is None
@@ -200,7 +206,7 @@ async def test_off_ends_it_after_the_turn(project: Path) -> None:
         await until(pilot, lambda: "`false` does not run again." in told(pilot))
         await send(pilot, "/until make")
         work.go_on.set()
-        await finished(pilot)
+        await reported(pilot)
         assert notices(pilot) == ["Stopped after 1 turn: switched off. `false` failed (exit 1)."]
         assert len(work.provider.sent) == 2
 
@@ -213,7 +219,7 @@ async def test_a_failed_turn_ends_it_and_gives_the_messages_back(project: Path) 
         await send(pilot, "!echo later")
         await until(pilot, lambda: len(main_of(pilot).bridge.queue) == 1)
         work.go_on.set()
-        await finished(pilot)
+        await reported(pilot)
         await until(pilot, lambda: prompt_of(pilot).text == "!echo later")
         assert notices(pilot) == ["Stopped after 1 turn: The key is wrong. `false` failed (exit 1)."]
 
@@ -237,7 +243,7 @@ async def test_a_running_turn_becomes_the_first_one(project: Path) -> None:
         await send(pilot, f"/until {CHECK}")
         await until(pilot, lambda: "turn 1 of 20" in shown(status_of(pilot)))
         work.go_on.set()
-        await finished(pilot)
+        await reported(pilot)
         assert notices(pilot) == [f"`{CHECK}` succeeded after 1 turn."]
 
 
@@ -249,7 +255,7 @@ async def test_a_running_turn_that_fails_ends_it(project: Path) -> None:
         await send(pilot, "/until touch checked")
         await until(pilot, lambda: "turn 1 of 20" in shown(status_of(pilot)))
         work.go_on.set()
-        await finished(pilot)
+        await reported(pilot)
         assert notices(pilot) == ["Stopped after 1 turn: the turn failed. `touch checked` has not succeeded."]
         assert not (project / "checked").exists()
 
@@ -260,7 +266,7 @@ async def test_the_end_is_shown_whole_with_its_reason_and_what_did_not_hold(proj
     work = Work(project, "One.")
     async with work.app(size=(60, 16)) as pilot:
         await send(pilot, f"/until --max-turns 1 {command}")
-        await finished(pilot)
+        await reported(pilot)
         report = f"Stopped after 1 turn: the limit of 1 turn is reached. `{command[:59]}…` failed (exit 1): {missing}"
         assert notices(pilot) == [report.strip()]
         view = conversation_of(pilot)
