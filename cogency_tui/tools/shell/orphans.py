@@ -18,7 +18,7 @@ from pathlib import Path
 
 from cogency_tui import child_processes
 from cogency_tui.process_identity import start_of
-from cogency_tui.tools.supervision.process_tree import children_of, descendants
+from cogency_tui.tools.supervision.process_tree import children_by_parent, children_of, descendants
 from cogency_tui.tools.supervision.system_calls import adopt_orphans
 
 MARK = "COGENCY_COMMAND"
@@ -29,11 +29,11 @@ UNCLAIMED = 60.0
 
 _PATIENCE = 5.0
 _PAUSE = 0.001
-_STATE, _SESSION, _START, _MEMORY = 0, 3, 19, 20
+_STATE, _SESSION, _THREADS, _START, _MEMORY = 0, 3, 17, 19, 20
 """Fields of `/proc/PID/stat`, counted from the third."""
 
 _lock = threading.Lock()
-"""Held while ended children are searched for."""
+"""Held while children are listed or reaped: one that is reaped meanwhile could hide those that it left."""
 
 _guards = set[int]()
 _strays = set[int]()
@@ -97,7 +97,9 @@ def sweep(since: int, mark: str) -> list[int]:
     deadline = time.monotonic() + _PATIENCE
     ended = set[int]()
     while True:
-        children = children_of(os.getpid())
+        with _lock:
+            # Not the system's lists of children, which may skip one when another ends (proc(5)).
+            children = children_by_parent()(os.getpid())
         # Only now: a child whose start is complete has the environment that it was given.
         waiting = child_processes.is_session_starting()
         # Each at once: it may fork, and end, while others are examined.
@@ -105,11 +107,12 @@ def sweep(since: int, mark: str) -> list[int]:
         # The children of those that cannot be killed, too; all others become ours.
         roots = [pid for pid, killed in found.items() if not killed] if found else _marked(mark)
         found |= {pid: _killed(pid) for root in roots for pid in (root, *descendants(root))}
-        # One that ended before it was examined may have left a child that became ours after the list.
-        newly_ended = {pid for pid in children if start_of(pid) is None} - ended
-        ended |= newly_ended
+        # The children of one that ends become ours before it counts as ended, and perhaps after the list.
+        stats = {pid: _stat(pid) for pid in children if pid not in ended}
+        ending = [pid for pid, stat in stats.items() if not _runs(stat)]
+        ended.update(pid for pid in ending if start_of(pid) is None)
         _bury()
-        is_clear = not waiting and not newly_ended and not any(found.values())
+        is_clear = not waiting and not ending and not any(found.values())
         if is_clear or time.monotonic() >= deadline:
             return sorted(pid for pid in found if start_of(pid) is not None)
         # A stray that forks during the search is found in the next one. Run in a thread.
@@ -121,9 +124,14 @@ def _is_stray(pid: int, since: int) -> bool:
     bears_mark = "=".join(child_processes.MARK).encode() in _environment(pid)
     # After the environment, which is gone before the process is.
     fields = _stat(pid)
-    if not fields or int(fields[_START]) < since or int(fields[_MEMORY]) == 0:
+    if not _runs(fields) or int(fields[_START]) < since:
         return False
     return not bears_mark and pid not in _guards and int(fields[_SESSION]) != os.getsid(0)
+
+
+def _runs(stat: Sequence[bytes]) -> bool:
+    """Return whether a process has memory, or threads other than its first, which may have ended alone."""
+    return bool(stat) and (int(stat[_MEMORY]) > 0 or int(stat[_THREADS]) > 1)
 
 
 def _marked(mark: str) -> list[int]:

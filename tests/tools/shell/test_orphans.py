@@ -18,7 +18,7 @@ from cogency_tui.tools.shell import orphans, supervised_process
 from cogency_tui.tools.shell.background import Background
 from cogency_tui.tools.shell.command_execution import Ended, RunningCommand, run_command
 from cogency_tui.tools.shell.supervised_process import Supervised
-from cogency_tui.tools.supervision.process_tree import children_of, descendants
+from cogency_tui.tools.supervision.process_tree import children_by_parent, children_of, descendants
 from tests.tools.survivors import MARK, none_survives, survivors, until
 
 pytestmark = [
@@ -208,17 +208,47 @@ def test_sweep_finds_the_child_of_one_that_ends_before_it_is_examined(
     )
     since = orphans.started_at(parent.pid)
 
-    def listed_too_early(pid: int) -> list[int]:
-        children = children_of(pid)
+    def listed_too_early() -> Callable[[int], list[int]]:
+        children = children_by_parent()
         if parent.stdin and not parent.stdin.closed:
             parent.stdin.close()
             os.waitid(os.P_PID, parent.pid, os.WEXITED | os.WNOWAIT)
         return children
 
-    monkeypatch.setattr(orphans, "children_of", listed_too_early)
+    monkeypatch.setattr(orphans, "children_by_parent", listed_too_early)
     assert orphans.sweep(since, "none") == []
     assert not survivors(mark)
     parent.wait()
+
+
+# It is long in ending, and has no memory of its own from the beginning of that.
+LARGE = "import subprocess; held = b'x' * (1 << 28); subprocess.Popen(['sleep', '1000.' + mark]); print()"
+# On x86-64 and on ARM; both leave the interpreter's other thread asleep.
+FIRST_THREAD_ENDS = """
+import ctypes, os, threading
+libc = ctypes.CDLL(None)
+threading.Thread(target=libc.sleep, args=[1000]).start()
+print(flush=True)
+libc.syscall(93 if os.uname().machine == "aarch64" else 60, 0)
+"""
+
+
+@pytest.mark.parametrize("code", [f"{LARGE}; input()", FIRST_THREAD_ENDS], ids=["large", "first thread ends"])
+def test_sweep_waits_for_the_end_of_what_seems_to_have_ended(mark: str, code: str) -> None:
+    orphans.adopt()
+    stray = subprocess.Popen(
+        [sys.executable, "-uc", f"mark = '{mark}'\n{code}"],
+        env={"PATH": os.environ["PATH"]},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+    )
+    with stray:
+        assert stray.stdout is not None
+        stray.stdout.readline()
+        assert orphans.sweep(orphans.started_at(stray.pid), "none") == []
+        assert not survivors(mark)
+        assert not Path(f"/proc/{stray.pid}").exists()
 
 
 @pytest.mark.exhaustive
