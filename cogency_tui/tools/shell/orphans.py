@@ -109,8 +109,8 @@ def sweep(since: int, mark: str) -> list[int]:
         found |= {pid: _killed(pid) for root in roots for pid in (root, *descendants(root))}
         # The children of one that ends become ours before it counts as ended, and perhaps after the list.
         stats = {pid: _stat(pid) for pid in children if pid not in ended}
-        ending = [pid for pid, stat in stats.items() if not _runs(stat)]
-        ended.update(pid for pid in ending if start_of(pid) is None)
+        ending = {pid: stat for pid, stat in stats.items() if not _runs(stat)}
+        ended.update(pid for pid, stat in ending.items() if not stat or _has_ended(stat))
         _bury()
         is_clear = not waiting and not ending and not any(found.values())
         if is_clear or time.monotonic() >= deadline:
@@ -132,6 +132,11 @@ def _is_stray(pid: int, since: int) -> bool:
 def _runs(stat: Sequence[bytes]) -> bool:
     """Return whether a process has memory, or threads other than its first, which may have ended alone."""
     return bool(stat) and (int(stat[_MEMORY]) > 0 or int(stat[_THREADS]) > 1)
+
+
+def _has_ended(stat: Sequence[bytes]) -> bool:
+    """Return whether a process waits only to be reaped."""
+    return bool(stat) and stat[_STATE] == b"Z" and not _runs(stat)
 
 
 def _marked(mark: str) -> list[int]:
@@ -167,7 +172,7 @@ def _bury() -> None:
     now = time.monotonic()
     with _lock:
         children = {pid: _stat(pid) for pid in children_of(os.getpid()) if pid not in _guards}
-        ended = {pid: int(stat[_SESSION]) for pid, stat in children.items() if stat and stat[_STATE] == b"Z"}
+        ended = {pid: int(stat[_SESSION]) for pid, stat in children.items() if _has_ended(stat)}
         _strays.intersection_update(children)
         for pid in _ended.keys() - ended.keys():
             del _ended[pid]
