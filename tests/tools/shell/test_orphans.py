@@ -246,9 +246,12 @@ def test_sweep_waits_for_the_end_of_what_seems_to_have_ended(mark: str, code: st
     with stray:
         assert stray.stdout is not None
         stray.stdout.readline()
-        assert orphans.sweep(orphans.started_at(stray.pid), "none") == []
-        assert not survivors(mark)
-        assert not Path(f"/proc/{stray.pid}").exists()
+        try:
+            assert orphans.sweep(orphans.started_at(stray.pid), "none") == []
+            assert not survivors(mark)
+            assert not Path(f"/proc/{stray.pid}").exists()
+        finally:
+            stray.kill()
 
 
 @pytest.mark.exhaustive
