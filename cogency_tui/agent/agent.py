@@ -192,7 +192,7 @@ class Agent:
         return self.project.name if self._home is not None else ""
 
     @property
-    def is_removed(self) -> bool:
+    def is_worktree_removed(self) -> bool:
         """True if it works in a worktree that is gone."""
         return self._home is not None and not self.project.is_dir()
 

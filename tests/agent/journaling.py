@@ -152,7 +152,7 @@ def settle() -> None:
 
 async def until(condition: Callable[[], bool]) -> None:
     """Wait for something that happens outside."""
-    while not condition():  # noqa: ASYNC110
+    while not condition():  # noqa: ASYNC110 (nobody tells)
         await asyncio.sleep(0.005)
 
 

@@ -11,6 +11,7 @@ import pytest
 from cogency_tui.agent.agent import Agent
 from cogency_tui.config.schema import AgentSettings, Settings
 from cogency_tui.protocol.events import ResultEvent
+from tests.agent.journaling import until
 from tests.agent.templates import TEMPLATES
 from tests.agent.test_turns import block, results, turn
 from tests.peers.scripted import ScriptedProvider
@@ -254,8 +255,7 @@ async def test_an_edit_that_fails_names_the_other_though_the_file_was_read_in_th
     go = two.path.with_name("go")
     waiting = shell(f"touch began; while [ ! -e {go.name} ]; do sleep 0.01; done")
     own = asyncio.create_task(two.go(READ, waiting, edit("line 3", "mine")))
-    while not two.path.with_name("began").exists():  # noqa: ASYNC110
-        await asyncio.sleep(0.01)
+    await until(two.path.with_name("began").exists)
     await two.other_goes(edit("line 3", "the other's"))
     go.touch()
     _read, _waited, failed = await own

@@ -368,7 +368,7 @@ class ScriptedAgent:
         return 0
 
     @property
-    def is_removed(self) -> bool:
+    def is_worktree_removed(self) -> bool:
         return False
 
     @property

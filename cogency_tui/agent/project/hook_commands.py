@@ -13,6 +13,7 @@ import shlex
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 from cogency_tui.agent.project.inert_programs import is_inert
 from cogency_tui.agent.project.started_programs import PROJECT
@@ -102,14 +103,17 @@ class Runs:
     loading: frozenset[Path] = frozenset()
 
 
+_How = Literal["program", "shell", "sourced", "interpreted"]
+"""How a script is run: by its first line, by a shell, within one, or by another interpreter."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Script:
-    """A file that is run: as a "program" by its first line, by a "shell", or "sourced" by one; `name` is its
-    path before links are followed."""
+    """A file that is run; `name` is its path before links are followed."""
 
     path: Path
     name: Path
-    how: str
+    how: _How
 
 
 def _unchecked() -> None:
@@ -277,7 +281,7 @@ class _Reading:
     @property
     def loading(self) -> frozenset[Path]:
         """The scripts of interpreters."""
-        return frozenset(each.path for each in self._added if each.how == "source")
+        return frozenset(each.path for each in self._added if each.how == "interpreted")
 
     def runs_what_it_writes(self) -> bool:
         """Return whether a file that is run is written before, or one beside which files are."""
@@ -314,9 +318,9 @@ class _Reading:
             self._run_scripts(simple, "shell", _PLAIN_SHELL_OPTION)
         elif _SCRIPTED.fullmatch(program):
             is_python = _PYTHON.fullmatch(program) is not None
-            self._run_scripts(simple, "source", _PLAIN_PYTHON_OPTION if is_python else _PLAIN_OPTION)
+            self._run_scripts(simple, "interpreted", _PLAIN_PYTHON_OPTION if is_python else _PLAIN_OPTION)
         elif program == "uv" and (own := _script_of_uv(simple)) is not None:
-            self._run(own, "source")
+            self._run(own, "interpreted")
         elif not is_inert(simple):
             self._note_unknown(simple)
 
@@ -337,7 +341,7 @@ class _Reading:
                     inside = (path for path in found if path and _is_file_in(path, self._project))
                     self.paths |= dict.fromkeys(inside)
 
-    def _run_scripts(self, simple: Simple, how: str, plain: re.Pattern[str]) -> None:
+    def _run_scripts(self, simple: Simple, how: _How, plain: re.Pattern[str]) -> None:
         """Note the scripts of a shell or an interpreter, whose options must be `plain`."""
         for word in _options(simple):
             if not plain.fullmatch(word.text):
@@ -352,7 +356,7 @@ class _Reading:
             else:
                 self._run(word, how)
 
-    def _run(self, word: Word, how: str) -> bool:
+    def _run(self, word: Word, how: _How) -> bool:
         """Note the file that a word names; return whether it is not in the project."""
         text = _text_of(word)
         if not text:
@@ -378,7 +382,7 @@ class _Reading:
         if script not in self._added:
             self._added.add(script)
             self.paths[script.path] = None
-            if script.how != "source":
+            if script.how != "interpreted":
                 self.waiting.append((script, self._bases))
 
     def _text(self, path: Path) -> str | None:

@@ -311,7 +311,7 @@ class ConversationCommands(FeatureCommands):
         return self._bridge.working or self._bridge.background_count > 0 or self._is_rerun
 
     def _begin_here(self, then: Shown | None = None) -> None:
-        if self._bridge.agent.is_removed:
+        if self._bridge.agent.is_worktree_removed:
             self._others.leave(then)
             return
         app_of(self._screen).clear_notifications()

@@ -419,7 +419,7 @@ class ScratchScreens:
 def _beside(agent: "Agent") -> "tuple[Agent, str]":
     """An agent `beside` this one, and what the user should know of it: it works in the project if this one's
     worktree is gone."""
-    if not agent.is_removed:
+    if not agent.is_worktree_removed:
         return agent.beside(), ""
     other = agent.beside_in(agent.home.project)
     return other, f"Worktree {agent.worktree} was removed. This conversation is in {other.project.name}."

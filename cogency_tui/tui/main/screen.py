@@ -469,7 +469,7 @@ class MainScreen(PartialScreen[None]):
             unsaved=unsaved,
             background=self._features.background.running if self._open else (),
             worktree=self.agent.worktree,
-            is_removed=self.agent.is_removed,
+            is_worktree_removed=self.agent.is_worktree_removed,
             is_rerun=self.show_result is not None,
         )
 

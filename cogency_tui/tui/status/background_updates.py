@@ -156,8 +156,8 @@ class Surroundings:
 
     async def _read_branch(self) -> None:
         header = self._screen.query_one(Header)
-        is_removed = self._bridge.agent.is_removed
-        header.move(replace(header.place, branch=read_branch(self._project), is_removed=is_removed))
+        is_removed = self._bridge.agent.is_worktree_removed
+        header.move(replace(header.place, branch=read_branch(self._project), is_worktree_removed=is_removed))
         if header.place.branch:
             dirty = await is_dirty(self._project)
             header.move(replace(header.place, dirty=dirty))

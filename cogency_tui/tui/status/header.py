@@ -22,8 +22,8 @@ class HeaderContents(msgspec.Struct, frozen=True):
     ones of this program, this is the one with this `number`, as the switcher lists them. `origin` is the
     title of the conversation that this one was forked from; None if it is no fork. One that `is_elsewhere` is
     open in another program, too, and nothing can be sent here. `worktree` is the name of the git worktree
-    that it works in, or worked in if that `is_removed`. One with `rerun` runs the turn of this number again,
-    in a scratch copy."""
+    that it works in, or worked in if `is_worktree_removed`. One with `rerun` runs the turn of this number
+    again, in a scratch copy."""
 
     path: str = ""
     branch: str = ""
@@ -35,7 +35,7 @@ class HeaderContents(msgspec.Struct, frozen=True):
     origin: str | None = None
     is_elsewhere: bool = False
     worktree: str = ""
-    is_removed: bool = False
+    is_worktree_removed: bool = False
     rerun: int = 0
 
 
@@ -95,7 +95,7 @@ class Header(ScreenHeading):
     def facts(self, room: int) -> list[Part]:
         """Where, which branch, which conversation. The last gives way first, then the directories of the
         path, then the branch."""
-        branch = [self._branch()] if self.place.branch or self.place.is_removed else []
+        branch = [self._branch()] if self.place.branch or self.place.is_worktree_removed else []
         path = self._path(max(_SHORTEST_PATH, min(_LONGEST_PATH, room // 2)))
         shown = [path, *branch, *self._count()]
         if sum(part.width for part in shown) <= room:
@@ -128,7 +128,7 @@ class Header(ScreenHeading):
         branch, worktree = one_line(place.branch), one_line(place.worktree)
         shown = f"⎇ {worktree}" if worktree else branch
         segments = [Segment(fit(shown, 24), styles("branch", "background"))]
-        if place.is_removed:
+        if place.is_worktree_removed:
             segments.append(Segment(" removed", styles("bad", "background")))
             return Part(segments, f"Worktree {worktree} was removed")
         segments += [Segment("*", styles("edit", "background"))] if place.dirty else []

@@ -38,7 +38,7 @@ class OpenConversation(msgspec.Struct, frozen=True):
     repeats a request (0 if it does not), `at` the Unix time of its last event (0 if it has none), `message`
     the user's last message, `question` what it asks, `unsaved` what the user has typed in boxes that are
     open, `background` its background commands that run, `worktree` the name of the git worktree that it
-    is in, or was in if that `is_removed`. One that `is_rerun` runs a turn again in a scratch copy."""
+    is in, or was in if `is_worktree_removed`. One that `is_rerun` runs a turn again in a scratch copy."""
 
     key: str
     title: str
@@ -55,7 +55,7 @@ class OpenConversation(msgspec.Struct, frozen=True):
     unsaved: Sequence[str] = ()
     background: Sequence[str] = ()
     worktree: str = ""
-    is_removed: bool = False
+    is_worktree_removed: bool = False
     is_rerun: bool = False
 
     @property
@@ -122,7 +122,7 @@ def draw_row(
         figures.pop(0)
     right = "".join(figures)
     place = f" ⎇ {one_line(row.worktree)}" if row.worktree else " · rerun" * row.is_rerun
-    place += " removed" * row.is_removed
+    place += " removed" * row.is_worktree_removed
     place = fit(place, max(0, room - cells(right) - _SHORTEST_TITLE))
     title = fit(row.name, room - cells(right) - cells(place))
     state, role = describe_state(row), CONDITIONS[row.condition][1]

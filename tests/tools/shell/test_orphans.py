@@ -221,9 +221,9 @@ def test_sweep_finds_the_child_of_one_that_ends_before_it_is_examined(
     parent.wait()
 
 
-# It is long in ending, and has no memory of its own from the beginning of that.
+# It takes long to end, and shows no memory from the start of that.
 LARGE = "import subprocess; held = b'x' * (1 << 28); subprocess.Popen(['sleep', '1000.' + mark]); print()"
-# On x86-64 and on ARM; both leave the interpreter's other thread asleep.
+# The system call `exit`, by its number on ARM or x86-64, ends only the thread that calls it.
 FIRST_THREAD_ENDS = """
 import ctypes, os, threading
 libc = ctypes.CDLL(None)
