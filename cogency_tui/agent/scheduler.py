@@ -35,6 +35,7 @@ from cogency_tui.tools.ask import Ask
 from cogency_tui.tools.base import BoundCall, Effect, Intent, Outcome, ToolContext, ToolKind, Touch, failure
 from cogency_tui.tools.journal_protocol import Consent
 from cogency_tui.tools.registry import Registry
+from cogency_tui.tools.worker_threads import in_thread
 
 Preview = Callable[[ResultEvent], None]
 
@@ -46,6 +47,10 @@ MOST_CALLS = 250
 
 _TOO_MANY = (
     f"Not run: it comes after the first {MOST_CALLS} calls of the answer. Repeat it in the next answer."
+)
+
+_NO_PROJECT = (
+    "The project directory no longer exists: no call can read or change its files. Tell the user, and end."
 )
 
 _EFFECTS: Mapping[ToolKind, Effect] = {"edit": "write", "execute": "command"}
@@ -361,6 +366,8 @@ class Scheduler:
         except ToolError as exc:
             if isinstance(exc, StrangerError):
                 self._note(job, intent, intent.sources)
+            if not await in_thread(self._context.workspace.root.is_dir):
+                exc.hint = _NO_PROJECT
             outcome = failure(exc)
         except _BREAKAGES as exc:
             if isinstance(exc, asyncio.CancelledError) and _is_cancelled():

@@ -241,8 +241,10 @@ class Until:
 
     @property
     def overdue(self) -> str:
-        """At which limit of time a part was stopped; empty if none is reached."""
-        return f"stopped at the limit of {self.limits.seconds or 0:g} s" if self._is_late else ""
+        """At which limit of time, that of all parts, one was stopped; empty if it is not reached."""
+        if not self._is_late:
+            return ""
+        return f"not finished: /until reached its limit of {self.limits.seconds or 0:g} s"
 
     async def end_turn(self, store: "Store", id: str, failure: CogencyError | None, *, stopped: bool) -> None:
         """Note that a turn has ended: with an error, or because it was stopped.

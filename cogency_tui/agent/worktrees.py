@@ -176,8 +176,12 @@ class Worktrees:
                 f"A worktree cannot be named “{one_line(name)}”.", "Use letters, digits, - and _."
             )
         if root.exists() or self._main.has_branch(branch):
-            what = f"worktree {name}" if root.exists() else f"branch {branch}"
-            raise UsageError(f"There is a {what} already.", "Choose another name.")
+            if root.exists():
+                raise UsageError(f"There is a worktree {name} already.", "Choose another name.")
+            raise UsageError(
+                f"There is a branch {branch} already.",
+                "Choose another name, or merge or delete the branch with git first.",
+            )
         self._main.add(root, branch)
         if origin := branch_of(self._main.directory):
             WorkingTree(root).note_origin(origin)

@@ -113,13 +113,15 @@ def intent(summary: str, changes: Sequence[Change], workspace: Workspace) -> Int
 
 
 async def refuse_unknown(context: ToolContext, one: Change) -> None:
-    """Refuse to replace a content that is not the one that the model knows.
+    """Refuse to replace a content that is not the one that the model knows, or to make a file again that
+    others have deleted.
 
     Raises:
-        ToolError: it was changed since the model read it, or it is told of these changes and repeats the call
-            without them.
+        ToolError: it was changed or deleted since the model read it, or it is told of these changes and
+            repeats the call without them.
     """
     if one.before is None:
+        await _refuse_deleted(context, one.location)
         return
     location, before, after = one.location, one.before, fingerprint(one.after)
     digest = fingerprint(before)
@@ -140,6 +142,21 @@ async def refuse_unknown(context: ToolContext, one: Change) -> None:
         raise ToolError(report.sentence, again, brief=report.brief)
     if context.seen.get(location.path, context.cycle) is not None:
         raise ToolError(f"{location.relative} has changed since it was read.", "Read it again first.")
+
+
+async def _refuse_deleted(context: ToolContext, location: Location) -> None:
+    """Refuse, once, to make a file again that others have deleted since the model knew it.
+
+    Raises:
+        ToolError: they have.
+    """
+    if context.seen.get(location.path, context.cycle) is None:
+        return
+    report = await report_of(context, location, None)
+    # A deletion that nobody recorded may be the model's own, as in a directory that git ignores.
+    if report is not None and any(each["by"] not in ("program", "command") for each in report.changes):
+        context.seen.report(location.path, fingerprint(b""), context.cycle, whole=report.whole)
+        raise ToolError(report.sentence, "To create it again, repeat the call.", brief=report.brief)
 
 
 def refuse_unread(context: ToolContext, one: Change) -> None:

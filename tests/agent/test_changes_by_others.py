@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from cogency_tui.agent.agent import Agent
+from cogency_tui.agent.permissions.gate import Answer, Question
 from cogency_tui.config.schema import AgentSettings, Settings
 from cogency_tui.protocol.events import ResultEvent
 from tests.agent.journaling import until
@@ -238,6 +239,23 @@ async def test_a_file_that_is_gone_is_told_with_who_removed_it(two: Two) -> None
     await two.other_goes(shell("mv app.py main.py"))
     (result,) = await two.go(edit("line 20", "mine"))
     assert outcome(result).endswith('app.py renamed to main.py in "fix parser" 1 s ago, after you read it.')
+
+
+async def test_a_file_that_others_deleted_is_made_again_only_on_purpose(two: Two) -> None:
+    async def agree(_question: Question) -> Answer:
+        return Answer(allow=True)
+
+    two.agent.ask = two.other.ask = agree
+    await two.go(READ)
+    await two.other_goes(shell("rm app.py"))
+    first, second, third, own, last = await two.go(
+        *([write("a\n")], write("a\n"), shell("rm app.py"), write("b\n"), write("c\n"))
+    )
+    assert [each["payload"]["error"] for each in (first, second, third, own, last)] == [True, *[False] * 4]
+    assert outcome(first) == (
+        'app.py deleted in "fix parser" 1 s ago, after you read it. To create it again, repeat the call.'
+    )
+    assert two.text == "c\n"
 
 
 async def test_a_conversation_that_is_continued_later_knows_its_last_change(two: Two, tmp_path: Path) -> None:

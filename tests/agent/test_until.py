@@ -179,9 +179,10 @@ async def test_it_ends_when_its_time_is_up(make_agent: MakeAgent) -> None:
     assert "the limit of 0.3 s is reached" in report(events)
     assert not until.was_interrupted
     late = await work(agent, Until("sleep 60", Limits(seconds=0.3)))
-    assert "the limit of 0.3 s is reached. `sleep 60` failed (stopped at the limit of 0.3 s)" in report(late)
+    unfinished = "not finished: /until reached its limit of 0.3 s"
+    assert f"the limit of 0.3 s is reached. `sleep 60` failed ({unfinished})" in report(late)
     (ran,) = runs(late)
-    assert (ran["state"], ran["outcome"]) == ("failed", "stopped at the limit of 0.3 s")
+    assert (ran["state"], ran["outcome"]) == ("failed", unfinished)
 
 
 async def test_a_command_that_hangs_has_failed_with_what_it_printed(

@@ -342,6 +342,29 @@ async def test_a_conversation_whose_worktree_was_removed_is_told_what_to_do(agen
     assert not root.exists()
 
 
+async def test_a_worktree_that_is_removed_during_the_turn_is_named_in_the_result(
+    agent: Agent, shop: Path
+) -> None:
+    inside = agent.beside_in((await Worktrees(agent).make("parser")).root)
+    inside.permissions = "auto"
+    gone = block(("shell", {"command": f"cd {shop} && git worktree remove --force {inside.project}"}))
+    make = block(("write", {"file": "new.py", "content": "new\n"}), ("list", {}))
+    inside.provider = ScriptedProvider(gone, make, "It is gone.", size=10_000)
+
+    async def agree(_question: Question) -> Answer:
+        return Answer(allow=True)
+
+    inside.ask = agree
+    _removed, *later = results(await turn(inside))
+    assert len(later) == 2
+    for each in later:
+        assert each["payload"]["outcome"].endswith(
+            "The project directory no longer exists: no call can read or change its files. Tell the user, and "
+            "end."
+        )
+    assert not inside.project.exists()
+
+
 async def test_the_model_is_told_that_the_worktree_of_its_conversation_was_removed(
     agent: Agent, shop: Path
 ) -> None:
