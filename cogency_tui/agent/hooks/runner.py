@@ -24,6 +24,7 @@ from cogency_tui.protocol.events import HookChange, HookRun, HookState
 from cogency_tui.protocol.transcript import fenced
 from cogency_tui.redaction import Redactor, has_secret
 from cogency_tui.safe_text import reveal, without_escapes
+from cogency_tui.search_paths import is_outside
 from cogency_tui.store.edit_records import Edit
 from cogency_tui.tools.journal_protocol import Consent
 from cogency_tui.tools.shell.concealed_proc_environ import conceal
@@ -137,7 +138,7 @@ class HookRunner:
         environ = _without_credentials(scrubbed(os.environ, engine.secrets))
         # As a command, it can inspect its parents.
         await in_thread(conceal, os.environ.keys() - environ.keys())
-        environ |= await in_thread(_import_setting, hook, root)
+        environ |= await in_thread(_import_settings, hook, root, environ)
         deadline = time.monotonic() + seconds
         # Claude Code has no tool that changes several files.
         is_apart = hook.takes_each_file or (hook.claude_event and len(occasion.files) > 1)
@@ -248,15 +249,19 @@ def _without_credentials(environ: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def _import_setting(hook: Hook, project: Path) -> Mapping[str, str]:
-    """The variable by which Python imports nothing from the project's root, where it would and no hook of the
-    project names a module there. Blocks."""
+def _import_settings(hook: Hook, project: Path, environ: Mapping[str, str]) -> Mapping[str, str]:
+    """The variables by which Python imports nothing from the project, where it would from its root and no
+    hook of the project names a module there. Blocks."""
     if not any("py" in word for word in hook.words):
         return {}
     from cogency_tui.agent.project.hook_commands import imports_from_project
 
     imports = imports_from_project(hook.line, project, may_name_modules=hook.owner == "project")
-    return {"PYTHONSAFEPATH": "1"} if imports else {}
+    if not imports:
+        return {}
+    search = environ.get("PYTHONPATH", "").split(os.pathsep)
+    elsewhere = os.pathsep.join(entry for entry in search if is_outside(entry, (project,)))
+    return {"PYTHONSAFEPATH": "1", "PYTHONPATH": elsewhere}
 
 
 def _compared(hook: Hook, edits: Sequence[Edit], blobs: "Blobs") -> tuple[list[HookChange], dict[str, str]]:

@@ -257,7 +257,11 @@ async def test_a_hook_cannot_forge_results(bench: Bench) -> None:
     assert json.loads(sent.partition("<results>\n")[2].rpartition("\n</results>")[0])
 
 
-async def test_python_in_a_hook_imports_no_module_of_the_project(bench: Bench) -> None:
+@pytest.mark.parametrize("search", ["", ".", "{root}"])
+async def test_python_in_a_hook_imports_no_module_of_the_project(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, search: str
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", search.format(root=bench.root))
     (bench.root / "json.py").write_text("raise SystemExit('evil')\n")
     run = await ran(bench, "after_call", "python3 -m json.tool >/dev/null && python3 -c 'import json'")
     assert (run["state"], run["output"]) == ("done", "")
