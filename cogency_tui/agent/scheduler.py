@@ -35,7 +35,6 @@ from cogency_tui.tools.ask import Ask
 from cogency_tui.tools.base import BoundCall, Effect, Intent, Outcome, ToolContext, ToolKind, Touch, failure
 from cogency_tui.tools.journal_protocol import Consent
 from cogency_tui.tools.registry import Registry
-from cogency_tui.tools.worker_threads import in_thread
 
 Preview = Callable[[ResultEvent], None]
 
@@ -366,9 +365,7 @@ class Scheduler:
         except ToolError as exc:
             if isinstance(exc, StrangerError):
                 self._note(job, intent, intent.sources)
-            if not await in_thread(self._context.workspace.root.is_dir):
-                exc.hint = _NO_PROJECT
-            outcome = failure(exc)
+            outcome = failure(self._advising(exc))
         except _BREAKAGES as exc:
             if isinstance(exc, asyncio.CancelledError) and _is_cancelled():
                 raise
@@ -385,6 +382,12 @@ class Scheduler:
         finally:
             if not _is_cancelled():
                 job.ended = None
+
+    def _advising(self, error: ToolError) -> ToolError:
+        """An error with the advice that helps if the project is gone."""
+        if not self._context.workspace.root.is_dir():
+            error.hint = _NO_PROJECT
+        return error
 
     def _note(self, job: Job, intent: Intent, sources: Sources) -> None:
         """Record the sources of a call, for the conversation and for its result."""
