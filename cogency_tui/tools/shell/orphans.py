@@ -11,14 +11,20 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
 from cogency_tui import child_processes
 from cogency_tui.process_identity import start_of
-from cogency_tui.tools.supervision.process_tree import children_by_parent, children_of, descendants
+from cogency_tui.safe_text import one_line
+from cogency_tui.tools.supervision.process_tree import (
+    children_by_parent,
+    children_of,
+    descendants,
+    read_file,
+)
 from cogency_tui.tools.supervision.system_calls import adopt_orphans
 
 MARK = "COGENCY_COMMAND"
@@ -34,6 +40,8 @@ _STATE, _SESSION, _THREADS, _START, _MEMORY = 0, 3, 17, 19, 20
 
 _lock = threading.Lock()
 """Held while children are listed or reaped: one that is reaped meanwhile could hide those that it left."""
+
+_OWN_MARK = "=".join(child_processes.MARK).encode()
 
 _guards = set[int]()
 _strays = set[int]()
@@ -91,19 +99,16 @@ def started_at(pid: int) -> int:
     return int(fields[_START]) if fields else 0
 
 
-def sweep(since: int, mark: str) -> list[int]:
+def sweep(since: int, mark: str) -> list[str]:
     """Kill the strays that started at `since` or later, and the processes with this `mark` of a command.
-    Return those that do not end. Blocks."""
+    Return those that do not end, as `named`. Blocks."""
     deadline = time.monotonic() + _PATIENCE
     ended = set[int]()
     while True:
-        with _lock:
-            # Not the system's lists of children, which may skip one when another ends (proc(5)).
-            children = children_by_parent()(os.getpid())
-        # Only now: a child whose start is complete has the environment that it was given.
-        waiting = child_processes.is_session_starting()
-        # Each at once: it may fork, and end, while others are examined.
-        found = {} if waiting else {pid: _kill_stray(pid) for pid in children if _is_stray(pid, since)}
+        # The system's lists of children are quick, but may skip one when another ends (proc(5)).
+        children, found, waiting = _kill_strays(children_of, since)
+        if not any(found.values()):
+            children, found, waiting = _kill_strays(lambda pid: children_by_parent()(pid), since)
         # The children of those that cannot be killed, too; all others become ours.
         roots = [pid for pid, killed in found.items() if not killed] if found else _marked(mark)
         found |= {pid: _killed(pid) for root in roots for pid in (root, *descendants(root))}
@@ -112,16 +117,37 @@ def sweep(since: int, mark: str) -> list[int]:
         ending = {pid: stat for pid, stat in stats.items() if not _runs(stat)}
         ended.update(pid for pid, stat in ending.items() if not stat or _has_ended(stat))
         _bury()
-        is_clear = not waiting and not ending and not any(found.values())
-        if is_clear or time.monotonic() >= deadline:
-            return sorted(pid for pid in found if start_of(pid) is not None)
+        if not waiting and not ending and not any(found.values()):
+            return [named(pid) for pid in sorted(found) if start_of(pid) is not None]
         # A stray that forks during the search is found in the next one. Run in a thread.
         time.sleep(_PAUSE)
+        if time.monotonic() >= deadline:
+            return [named(pid) for pid in children_of(os.getpid()) if _is_stray(pid, since)]
+
+
+def named(pid: int) -> str:
+    """Format a process by its pid and, where that is known, its name, on one line."""
+    name = read_file(f"/proc/{pid}/comm").decode(errors="replace")
+    return one_line(f"{pid} {name}".strip())
+
+
+def _kill_strays(
+    children_of: Callable[[int], list[int]], since: int
+) -> tuple[Sequence[int], dict[int, bool], bool]:
+    """Kill the strays among our children. Return all children, the strays with whether each could be killed,
+    and whether none was looked for since a process of ours starts."""
+    with _lock:
+        children = children_of(os.getpid())
+    # Only now: a child whose start is complete has the environment that it was given.
+    if child_processes.is_session_starting():
+        return children, {}, True
+    # Each at once: it may fork, and end, while others are examined.
+    return children, {pid: _kill_stray(pid) for pid in children if _is_stray(pid, since)}, False
 
 
 def _is_stray(pid: int, since: int) -> bool:
     """Return whether this child of ours runs, and is a stray."""
-    bears_mark = "=".join(child_processes.MARK).encode() in _environment(pid)
+    bears_mark = _OWN_MARK in _environment(pid)
     # After the environment, which is gone before the process is.
     fields = _stat(pid)
     if not _runs(fields) or int(fields[_START]) < since:
@@ -188,16 +214,10 @@ def _bury() -> None:
 
 def _stat(pid: int) -> list[bytes]:
     """Return the fields of `/proc/PID/stat` after the name (proc(5)); empty where the process is gone."""
-    try:
-        # The name in brackets may itself contain spaces and brackets.
-        return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
-    except OSError:
-        return []
+    # The name in brackets may itself contain spaces and brackets.
+    return read_file(f"/proc/{pid}/stat").rpartition(b")")[2].split()
 
 
 def _environment(pid: int) -> Collection[bytes]:
-    try:
-        return Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
-    except OSError:
-        # It has ended, or belongs to another user.
-        return []
+    # Empty if it has ended, or belongs to another user.
+    return read_file(f"/proc/{pid}/environ").split(b"\0")

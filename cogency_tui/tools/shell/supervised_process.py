@@ -16,7 +16,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from cogency_tui.process_identity import start_of
-from cogency_tui.safe_text import one_line
 from cogency_tui.tools.shell import orphans
 from cogency_tui.tools.supervision.process_tree import descendants
 from cogency_tui.tools.supervision.supervisor import GUARD_PATIENCE, command_line, packed
@@ -173,14 +172,14 @@ class Supervised:
         self._leash.close()
 
     def _end_strays(self, below: Sequence[int]) -> list[str]:
-        """Kill escaped processes; return those of them and of `below` that still run. Blocks."""
+        """Kill escaped processes; return those of `below` and of them that still run. Blocks."""
         # A guard that ends by itself has seen the end of all processes below it.
         lost = orphans.release(self._process) != 0
         if self._group and not self._complete:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._group, signal.SIGKILL)
         left = orphans.sweep(self._began, self._mark) if TREE and lost else []
-        return [_named(pid) for pid in _running({*below, *left})]
+        return [*dict.fromkeys((*map(orphans.named, _running(below)), *left))]
 
     def _send(self, data: bytes) -> None:
         """Send data after what did not fit into the socket before."""
@@ -284,12 +283,3 @@ def _running(pids: Collection[int]) -> list[int]:
         # A process that is not our child cannot be waited for. Run in a thread.
         time.sleep(_PAUSE)
     return sorted(pids)
-
-
-def _named(pid: int) -> str:
-    """Format a process by its pid and, where that is known, its name, on one line."""
-    try:
-        name = Path(f"/proc/{pid}/comm").read_text(errors="replace")
-    except OSError:
-        name = ""
-    return one_line(f"{pid} {name}".strip())

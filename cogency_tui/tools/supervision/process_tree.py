@@ -79,7 +79,7 @@ def files_written_by(root: int) -> set[tuple[int, int]]:
     found: set[tuple[int, int]] = set()
     for pid in (root, *descendants(root)):
         for handle in _listed(f"/proc/{pid}/fd"):
-            if _is_written(_read(f"/proc/{pid}/fdinfo/{handle}")):
+            if _is_written(read_file(f"/proc/{pid}/fdinfo/{handle}")):
                 try:
                     there = os.stat(f"/proc/{pid}/fd/{handle}")  # noqa: PTH116 (as above)
                 except OSError:
@@ -104,7 +104,7 @@ def listed_children(pid: int) -> list[int]:
     """Return the children of a process, from the lists of its threads."""
     found: list[int] = []
     for task in _listed(f"/proc/{pid}/task"):
-        found += map(int, _read(f"/proc/{pid}/task/{task}/children").split())
+        found += map(int, read_file(f"/proc/{pid}/task/{task}/children").split())
     return found
 
 
@@ -114,7 +114,7 @@ def children_by_parent() -> Callable[[int], list[int]]:
     below: dict[int, list[int]] = {}
     for name in _listed("/proc"):
         # proc(5): the second field, the command in brackets, may itself contain spaces and brackets.
-        fields = _read(f"/proc/{name}/stat").rpartition(b")")[2].split() if name.isdecimal() else []
+        fields = read_file(f"/proc/{name}/stat").rpartition(b")")[2].split() if name.isdecimal() else []
         if len(fields) > 1:
             below.setdefault(int(fields[1]), []).append(int(name))
     return lambda pid: below.get(pid, [])
@@ -127,12 +127,12 @@ def _listed(directory: str) -> list[str]:
         return []
 
 
-def _read(name: str) -> bytes:
+def read_file(name: str) -> bytes:
+    """Return the contents of a file in `/proc`; empty where the process has ended, or is not ours to see."""
     try:
         with open(name, "rb") as file:  # noqa: PTH123 (as above)
             return file.read()
     except OSError:
-        # It has ended.
         return b""
 
 

@@ -18,7 +18,7 @@ from cogency_tui.tools.shell import orphans, supervised_process
 from cogency_tui.tools.shell.background import Background
 from cogency_tui.tools.shell.command_execution import Ended, RunningCommand, run_command
 from cogency_tui.tools.shell.supervised_process import Supervised
-from cogency_tui.tools.supervision.process_tree import children_by_parent, children_of, descendants
+from cogency_tui.tools.supervision.process_tree import children_of, descendants
 from tests.tools.survivors import MARK, none_survives, survivors, until
 
 pytestmark = [
@@ -35,12 +35,22 @@ ATTACKS = {
     "both, guard stopped": "kill -STOP $G; kill -9 $G $S",
     "both, one by one": 'setsid bash -c "kill -STOP $G; kill -9 $S; kill -9 $G"',
 }
+# Each becomes ours only when the one above has ended.
+NESTED = """
+import ctypes, os, signal, sys
+for _ in range(40):
+    ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
+    if os.fork():
+        os.kill(os.getpid(), signal.SIGSTOP)
+os.execlp('sleep', 'sleep', '1000.' + sys.argv[1])
+"""
 # None has the mark by which the processes of a command are known.
 ESCAPES = {
     "session": "env -i setsid sleep 1000.$M &",
     "double fork": '(env -i setsid bash -c "(sleep 1000.$M &) ; exit" &)',
     "deaf": "env -i setsid bash -c \"trap '' TERM HUP INT; while :; do sleep 1000.$M; done\" &",
     "stopped": 'env -i setsid bash -c "kill -STOP \\$\\$; sleep 1000.$M" &',
+    "nested": f'env -i setsid {sys.executable} -c "{NESTED}" "$M" & sleep 0.5',
     # It moves for a second or two: one that gets away does not take the time of all later tests.
     "moving": 'env -i setsid bash -c "f() { ((++n < 1500)) || exit; (f &); exit; }; f" $M &',
 }
@@ -208,14 +218,14 @@ def test_sweep_finds_the_child_of_one_that_ends_before_it_is_examined(
     )
     since = orphans.started_at(parent.pid)
 
-    def listed_too_early() -> Callable[[int], list[int]]:
-        children = children_by_parent()
+    def listed_too_early(pid: int) -> list[int]:
+        children = children_of(pid)
         if parent.stdin and not parent.stdin.closed:
             parent.stdin.close()
             os.waitid(os.P_PID, parent.pid, os.WEXITED | os.WNOWAIT)
         return children
 
-    monkeypatch.setattr(orphans, "children_by_parent", listed_too_early)
+    monkeypatch.setattr(orphans, "children_of", listed_too_early)
     assert orphans.sweep(since, "none") == []
     assert not survivors(mark)
     parent.wait()
