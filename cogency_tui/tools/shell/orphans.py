@@ -132,12 +132,12 @@ def named(pid: int) -> str:
 
 
 def _kill_strays(
-    children_of: Callable[[int], list[int]], since: int
+    lister: Callable[[int], list[int]], since: int
 ) -> tuple[Sequence[int], dict[int, bool], bool]:
-    """Kill the strays among our children. Return all children, the strays with whether each could be killed,
-    and whether none was looked for since a process of ours starts."""
+    """Kill the strays among our children, which `lister` lists. Return all children, the strays with whether
+    each could be killed, and whether none was looked for since a process of ours starts."""
     with _lock:
-        children = children_of(os.getpid())
+        children = lister(os.getpid())
     # Only now: a child whose start is complete has the environment that it was given.
     if child_processes.is_session_starting():
         return children, {}, True

@@ -231,6 +231,19 @@ def test_sweep_finds_the_child_of_one_that_ends_before_it_is_examined(
     parent.wait()
 
 
+def test_what_outlasts_the_search_is_named(mark: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def spare(_pid: int, _number: int) -> None:
+        pass
+
+    orphans.adopt()
+    with subprocess.Popen(["sleep", f"1000.{mark}"], start_new_session=True) as stray:
+        with monkeypatch.context() as patch:
+            patch.setattr(orphans, "_PATIENCE", 0.05)
+            patch.setattr(orphans.os, "kill", spare)
+            assert orphans.sweep(orphans.started_at(stray.pid), "none") == [f"{stray.pid} sleep"]
+        stray.kill()
+
+
 # It takes long to end, and shows no memory from the start of that.
 LARGE = "import subprocess; held = b'x' * (1 << 28); subprocess.Popen(['sleep', '1000.' + mark]); print()"
 # The system call `exit`, by its number on ARM or x86-64, ends only the thread that calls it.
