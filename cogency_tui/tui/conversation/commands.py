@@ -413,6 +413,8 @@ class ConversationCommands(FeatureCommands):
                 transcript, total = Transcript(), Measure()
                 transcript.feed([error_event(exc, time())])
                 imported, failed = False, True
+            is_of_gone_rerun = await self._is_of_gone_rerun(conversation_id)
+            # From here without a pause: what is offered on the screen can be done.
             self._switched(before)
             self._display.show(transcript, total)
             self._focus_prompt()
@@ -424,7 +426,7 @@ class ConversationCommands(FeatureCommands):
             if gone:
                 project = self._bridge.agent.project.name
                 self.warn(f"Worktree {gone} was removed. This conversation continues in {project}.")
-            if await self._is_of_gone_rerun(conversation_id):
+            if is_of_gone_rerun:
                 self.warn("The files of this rerun are gone: its conversation can only be read.")
             self._bridge.opening = None
             if then is not None:
