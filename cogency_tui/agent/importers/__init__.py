@@ -1,0 +1,5 @@
+"""The import of other agents' histories: a reader for each program, and one importer that stores its sessions.
+
+A reader knows where its program keeps sessions and in which form; it trusts nothing in them. The importer
+checks every event as that of an export, keeps the original ids, and takes only what is new.
+"""

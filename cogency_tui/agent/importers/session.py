@@ -1,0 +1,293 @@
+"""A session of another agent, as a reader builds it from the program's own files.
+
+Invariant: whatever a file holds, a session is complete: keys are unique, each call has exactly one result
+behind it, and what cannot be understood is counted with its place (`Session.unknown`), neither guessed nor an
+error.
+"""
+
+import json
+import math
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol, cast
+
+from cogency_tui.protocol.events import CallState, Event, Measure
+
+LONGEST_LINE = 64 << 20
+"""Bytes of a line that is read; a longer one is counted as unknown."""
+
+MOST_NAMED = 1_000
+"""Places of unknown data that are named; the rest are only counted."""
+
+LONGEST_TEXT = 16 << 20
+"""Characters of a text, beyond which it is cut."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionFile:
+    """A stored session: its `path`, the `id` within that where one file holds several, and a `stamp` that
+    changes whenever the session does.
+
+    `project` is the directory that it belongs to, where that is known without reading it.
+    """
+
+    path: Path
+    stamp: str
+    id: str = ""
+    project: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignEvent:
+    """An event under the `key` that it has in each reading, unique within its session."""
+
+    key: str
+    event: Event
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignUsage:
+    """The figures of one answer, under a key as that of an event."""
+
+    key: str
+    timestamp: float
+    measure: Measure
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignEdit:
+    """A change of the file at `path`, absolute or relative to the project, by the `call` of that key; None
+    for the content of a file that did not exist.
+    """
+
+    call: str
+    path: str
+    before: bytes | None
+    after: bytes | None
+    timestamp: float
+
+
+@dataclass(slots=True)
+class Session:
+    """A conversation of another agent, in the order in which it took place.
+
+    `id` is the program's; `parent` is the id of the session whose `call` (its key) started this one as a
+    sub-agent's. `project` is the absolute directory. Timestamps are Unix seconds.
+    """
+
+    id: str
+    project: str = ""
+    title: str = ""
+    model: str = ""
+    provider: str = ""
+    branch: str = ""
+    parent: str = ""
+    call: str = ""
+    events: list[ForeignEvent] = field(default_factory=list[ForeignEvent])
+    usage: list[ForeignUsage] = field(default_factory=list[ForeignUsage])
+    edits: list[ForeignEdit] = field(default_factory=list[ForeignEdit])
+    unknown: list[str] = field(default_factory=list[str])
+    unknown_count: int = 0
+    _keys: set[str] = field(default_factory=set[str])
+    _open: dict[str, str] = field(default_factory=dict[str, str])
+    """The tools of the calls without a result, by their keys."""
+
+    _last: float = 0.0
+
+    def user(self, key: str, at: object, text: str) -> None:
+        """Add a message of the user; an empty one is left out."""
+        if text.strip():
+            self._add(key, {"type": "user", "timestamp": self._time(at), "content": _cut(text)})
+
+    def think(self, key: str, at: object, text: str, cycle: str = "", *, summary: bool = False) -> None:
+        """Add reasoning; `cycle` is the id of the answer that it is part of."""
+        if text.strip():
+            event: Event = {"type": "think", "timestamp": self._time(at), "id": key, "content": _cut(text)}
+            if summary:
+                event["summary"] = True
+            self._add(key, event, cycle)
+
+    def respond(self, key: str, at: object, text: str, cycle: str = "") -> None:
+        """Add a text of the model's answer."""
+        if text.strip():
+            self._add(
+                key, {"type": "respond", "timestamp": self._time(at), "id": key, "content": _cut(text)}, cycle
+            )
+
+    def call_tool(self, key: str, at: object, name: str, args: Mapping[str, Any], cycle: str = "") -> None:
+        """Add a call of a tool, under our name for it and with our arguments where we have it."""
+        content = json.dumps({"name": name, "args": args}, ensure_ascii=False)
+        self._add(key, {"type": "call", "timestamp": self._time(at), "id": key, "content": content}, cycle)
+        self._open[key] = name
+
+    def result(
+        self,
+        key: str,
+        at: object,
+        content: object,
+        *,
+        state: CallState = "done",
+        outcome: str = "",
+        duration: float = 0.0,
+    ) -> None:
+        """Add the result of the call with this key.
+
+        Raises:
+            ValueError: there is no such call, or it has its result.
+        """
+        tool = self._open.pop(key, None)
+        if tool is None:
+            raise ValueError("a result without a call")
+        if isinstance(content, str):
+            content = _cut(content)
+        line = outcome.strip() or _first_line(content)
+        event: Event = {
+            "type": "result",
+            "timestamp": self._time(at),
+            "id": key,
+            "tool": tool,
+            "duration": duration if math.isfinite(duration) and duration >= 0 else 0.0,
+            "payload": {"outcome": line, "content": content, "error": state != "done", "state": state},
+        }
+        self.events.append(ForeignEvent(f"{key}=", event))
+
+    def spent(self, key: str, at: object, measure: Measure) -> None:
+        """Add the figures of an answer, once for each key."""
+        if f"usage {key}" not in self._keys:
+            self._keys.add(f"usage {key}")
+            self.usage.append(ForeignUsage(key, self._time(at), measure))
+
+    def edited(self, call: str, at: object, path: str, before: bytes | None, after: bytes | None) -> None:
+        """Add a change of a file whose contents are known."""
+        if before != after:
+            self.edits.append(ForeignEdit(call, path, before, after, self._time(at)))
+
+    def skip(self, place: str, why: str) -> None:
+        """Count something that is not understood."""
+        self.unknown_count += 1
+        if len(self.unknown) < MOST_NAMED:
+            self.unknown.append(f"{place}: {why}"[:300])
+
+    @contextmanager
+    def at(self, place: str) -> Generator[None]:
+        """Count what is read in the block as unknown where it has another form than the reader expects."""
+        try:
+            yield
+        except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError) as exc:
+            self.skip(place, f"{type(exc).__name__}: {exc}")
+
+    def is_open(self, key: str) -> bool:
+        """Return whether this call has no result yet."""
+        return key in self._open
+
+    def close(self, *, is_running: bool = False) -> None:
+        """Complete the session: calls without a result were interrupted, unless the program still runs."""
+        for key in [] if is_running else [*self._open]:
+            self.result(key, self._last, "", state="interrupted", outcome="Interrupted.")
+
+    def _add(self, key: str, event: Event, cycle: str = "") -> None:
+        if not key or key in self._keys:
+            raise ValueError(f"the id {key!r} is missing or taken")
+        self._keys.add(key)
+        if cycle:
+            event["cycle"] = cycle  # pyright: ignore[reportGeneralTypeIssues]
+        self.events.append(ForeignEvent(key, event))
+
+    def _time(self, at: object) -> float:
+        """The time of an event: that before it where its own is missing or impossible."""
+        value = seconds(at)
+        if value is not None:
+            self._last = value
+        return self._last
+
+
+class Reader(Protocol):
+    """The reader of one program's sessions; `name` is for the command line, `title` for the user."""
+
+    name: str
+    title: str
+
+    def files(self, home: Path, environment: Mapping[str, str]) -> Iterator[SessionFile]:
+        """Yield the stored sessions, also those of sub-agents; nothing where the program was never used.
+
+        Quick: it lists directories and reads at most the first line of a file. Directories that cannot be
+        read are left out.
+        """
+        ...
+
+    def read(self, file: SessionFile) -> Session | None:
+        """Read a session; None for a file that holds none.
+
+        Raises:
+            OSError: the file cannot be read.
+        """
+        ...
+
+
+def seconds(value: object) -> float | None:
+    """Convert a time in seconds or milliseconds, or in ISO 8601, to Unix seconds; None for anything else."""
+    from datetime import UTC, datetime
+
+    if isinstance(value, str):
+        try:
+            found = datetime.fromisoformat(value)
+            return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
+        except (ValueError, OverflowError):
+            return None
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        number = value / 1000 if value > 1e11 else float(value)
+        return number if math.isfinite(number) and 0 <= number <= 1e11 else None
+    return None
+
+
+def json_lines(session: Session, path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the objects of a JSON Lines file with their places (`line 3`); a last line that is still being
+    written is left out, and what is no object is counted as unknown.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    with path.open("rb") as file:
+        number = 0
+        while line := file.readline(LONGEST_LINE + 1):
+            number += 1
+            place = f"line {number}"
+            if not line.endswith(b"\n"):
+                if len(line) <= LONGEST_LINE and parsed(line) is None:
+                    return
+                if len(line) > LONGEST_LINE:
+                    session.skip(place, f"longer than {LONGEST_LINE >> 20} MiB")
+                    while line and not line.endswith(b"\n"):
+                        line = file.readline(LONGEST_LINE)
+                    continue
+            if not line.strip():
+                continue
+            value = parsed(line)
+            if isinstance(value, dict):
+                yield place, cast("dict[str, Any]", value)
+            else:
+                session.skip(place, "not a JSON object")
+
+
+def parsed(text: bytes | str) -> Any:
+    """Parse JSON; None where it is none."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST_TEXT else text[:LONGEST_TEXT] + "\n[cut]"
+
+
+def _first_line(content: object) -> str:
+    if not isinstance(content, str):
+        return "Done."
+    lines = content.strip().splitlines()
+    if not lines:
+        return "Done."
+    more = f" (+{len(lines) - 1:,} lines)" if len(lines) > 1 else ""
+    return lines[0][:200] + more
