@@ -118,7 +118,7 @@ class Session:
 
     def call_tool(self, key: str, at: object, name: str, args: Mapping[str, Any], cycle: str = "") -> None:
         """Add a call of a tool, under our name for it and with our arguments where we have it."""
-        content = json.dumps({"name": name, "args": args}, ensure_ascii=False)
+        content = json.dumps({"name": name, "args": args}, ensure_ascii=False, allow_nan=False)
         self._add(key, {"type": "call", "timestamp": self._time(at), "id": key, "content": content}, cycle)
         self._open[key] = name
 
@@ -175,8 +175,12 @@ class Session:
         """Count what is read in the block as unknown where it has another form than the reader expects."""
         try:
             yield
-        except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError) as exc:
+        except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError) as exc:
             self.skip(place, f"{type(exc).__name__}: {exc}")
+
+    def has(self, key: str) -> bool:
+        """Return whether there is an event with this key."""
+        return key in self._keys
 
     def is_open(self, key: str) -> bool:
         """Return whether this call has no result yet."""
@@ -236,9 +240,8 @@ def seconds(value: object) -> float | None:
             return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
         except (ValueError, OverflowError):
             return None
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        number = value / 1000 if value > 1e11 else float(value)
-        return number if math.isfinite(number) and 0 <= number <= 1e11 else None
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= 1e14:
+        return value / 1000 if value > 1e11 else float(value)
     return None
 
 
