@@ -34,7 +34,7 @@ from cogency_tui.errors import StoreError, UsageError
 from cogency_tui.protocol.events import Event, Measure
 from cogency_tui.protocol.transcript import call_record
 from cogency_tui.redaction import Redactor, has_secret
-from cogency_tui.store import events, summaries
+from cogency_tui.store import event_chain, events, summaries
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.column_text import from_column, to_column
 from cogency_tui.store.edit_records import FileChange, State, Version
@@ -558,6 +558,7 @@ class _Incoming:
 
     def __init__(self, connection: sqlite3.Connection, blobs: Blobs) -> None:
         self.root = ""
+        self._before = event_chain.next_number(connection) - 1
         self._connection = connection
         self._blobs = blobs
         self._is_old = False
@@ -605,10 +606,11 @@ class _Incoming:
                 self._mark(record)
 
     def close(self) -> None:
-        """Convert the stored records of an old version."""
+        """Convert the stored records of an old version, and chain the events."""
         if self._is_old:
             for id in self._ids.values():
                 convert_user_commands(self._connection, to_column(id))
+        event_chain.extend(self._connection, self._before)
 
     def _conversation(self, given: ConversationRecord) -> None:
         parent = self._ids.get(given.parent or "")
@@ -641,16 +643,11 @@ class _Incoming:
         if record.number in self._numbers:
             raise ValueError(f"it has the event {record.number} twice")
         event = record.event
-        unit = to_column(event["id"]) if "id" in event else None
-        cursor = self._connection.execute(
-            "INSERT INTO events (conversation_id, type, timestamp, unit, body) VALUES (?, ?, ?, ?, ?)",
-            (to_column(self._current), event["type"], event["timestamp"], unit, events.encode(event)),
-        )
-        assert cursor.lastrowid is not None
-        self._numbers[record.number] = cursor.lastrowid
+        number = events.insert(self._connection, to_column(self._current), event)
+        self._numbers[record.number] = number
         while self._latest and self._latest[-1][0] > record.number:
             self._latest.pop()
-        self._latest.append((record.number, cursor.lastrowid))
+        self._latest.append((record.number, number))
 
     def _reached(self, through: int) -> int:
         """Return the new number of the last event whose original number is at most `through`; 0 for none."""

@@ -11,6 +11,7 @@ import time
 from contextlib import suppress
 from typing import Any, Protocol, cast
 
+from cogency_tui.store import event_chain
 from cogency_tui.store.column_text import from_column, to_column
 
 
@@ -562,6 +563,11 @@ def add_choices_to_conversations(connection: sqlite3.Connection) -> None:
         connection.execute(f"ALTER TABLE conversations ADD COLUMN {column}")
 
 
+def create_event_chain(connection: sqlite3.Connection) -> None:
+    """Create the hash chain, over the events so far."""
+    event_chain.create(connection)
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     create_conversations,
     create_events,
@@ -589,6 +595,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     create_pins,
     create_answer_items,
     add_choices_to_conversations,
+    create_event_chain,
 )
 
 CONVERSIONS: tuple[Migration, ...] = (store_user_commands_as_fields,)
