@@ -114,6 +114,8 @@ def parser_of(name: str, description: str) -> argparse.ArgumentParser:
     elif name == "acp":
         # The editor sends the directory of each conversation.
         _add_agent_options(parser, cwd=False)
+    elif name == "mcp":
+        _add_scope(parser)
     elif name == "serve":
         parser.add_argument("--port", type=_count, default=8765, metavar="N", help="port; 0 for any free one")
         _add_agent_options(parser)
@@ -287,12 +289,16 @@ def _add_usage_options(parser: argparse.ArgumentParser) -> None:
         "--since", default="30d", metavar="TIME", help="30d, 2026-05-01, … or all; default: 30d"
     )
     parser.add_argument("--until", metavar="TIME", help="end of the period; default: now")
+    _add_scope(parser)
+    parser.add_argument("--json", action="store_true", help="one JSON object")
+
+
+def _add_scope(parser: argparse.ArgumentParser) -> None:
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--all", action="store_true", help="include all projects")
     where.add_argument(
         "--project", type=Path, metavar="DIR", help="project directory; default: the current one"
     )
-    parser.add_argument("--json", action="store_true", help="one JSON object")
 
 
 def _add_edit_actions(parser: argparse.ArgumentParser) -> None:

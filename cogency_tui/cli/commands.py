@@ -149,9 +149,7 @@ def _usage(options: argparse.Namespace) -> int:
     """Report tokens, cost, time, calls and hunks by model, tool, file, project or week."""
     from cogency_tui.cli.usage import print_usage
 
-    project = None if options.all else (options.project or Path.cwd()).resolve()
-    if options.project is not None and not options.project.is_dir():
-        raise UsageError(f"{options.project} is no directory.", "--project takes the directory of a project.")
+    project = None if options.all else _directory_of(options.project)
 
     async def run(recall: "Recall", _store: "Store") -> int:
         return await print_usage(
@@ -159,6 +157,17 @@ def _usage(options: argparse.Namespace) -> int:
         )
 
     return _with_recall(run)
+
+
+def _directory_of(project: Path | None) -> Path:
+    """The directory of --project, or the current one.
+
+    Raises:
+        UsageError: it is no directory.
+    """
+    if project is not None and not project.is_dir():
+        raise UsageError(f"{project} is no directory.", "--project takes the directory of a project.")
+    return (project or Path.cwd()).resolve()
 
 
 def _import(options: argparse.Namespace) -> int:
@@ -314,6 +323,13 @@ def _acp(options: argparse.Namespace) -> int:
     return serve_editor(flags_of(options))
 
 
+def _mcp(options: argparse.Namespace) -> int:
+    """Serve your history to other agents as an MCP server on stdin and stdout, read-only."""
+    from cogency_tui.cli.mcp_server import serve_history
+
+    return serve_history(None if options.all else _directory_of(options.project))
+
+
 def _serve(options: argparse.Namespace) -> int:
     """Serve the interface to a browser on this machine."""
     from cogency_tui.agent.edits.startup_recovery import settle_left
@@ -400,6 +416,7 @@ COMMANDS: dict[str, Command] = {
     "hooks": _hooks,
     "config": _config,
     "acp": _acp,
+    "mcp": _mcp,
     "serve": _serve,
     "doctor": _doctor,
     "completions": _completions,
