@@ -227,6 +227,11 @@ class Session:
         """Return whether this call has no result yet."""
         return key in self._open
 
+    @property
+    def has_open_calls(self) -> bool:
+        """True if a call has no result yet."""
+        return bool(self._open)
+
     def close(self, *, is_running: bool = False) -> None:
         """Complete the session: calls without a result were interrupted, unless the program still runs."""
         for key in [] if is_running else [*self._open]:
