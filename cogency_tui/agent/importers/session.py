@@ -123,6 +123,7 @@ class Session:
         output: str,
         *,
         state: CallState = "done",
+        outcome: str = "",
         duration: float = 0.0,
     ) -> None:
         """Add a command that the user ran, with what it wrote."""
@@ -134,7 +135,7 @@ class Session:
             "ran": {
                 "command": command,
                 "state": state,
-                "outcome": _first_line(output),
+                "outcome": outcome.strip() or _first_line(output),
                 "output": output,
                 "duration": _duration(duration),
             },
