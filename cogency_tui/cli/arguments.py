@@ -179,6 +179,9 @@ def parser_of(name: str, description: str) -> argparse.ArgumentParser:
     elif name == "doctor":
         parser.add_argument("--rebuild", action="store_true", help="rebuild the search index")
         parser.add_argument(
+            "--verify", action="store_true", help="check every event, stored file and copy of the store"
+        )
+        parser.add_argument(
             "--repair", action="store_true", help="recover the readable part of a damaged store"
         )
         parser.add_argument(

@@ -304,12 +304,14 @@ def _serve(options: argparse.Namespace) -> int:
 
 def _doctor(options: argparse.Namespace) -> int:
     """Check the installation and suggest fixes."""
-    from cogency_tui.cli.doctor import examine, rebuild, repair
+    from cogency_tui.cli.doctor import examine, rebuild, repair, verify
 
     if options.repair:
         return repair()
     if options.rebuild:
         return rebuild()
+    if options.verify:
+        return asyncio.run(verify(as_json=options.json))
     from cogency_tui.tui.doctor_checks import examine_interface
 
     return asyncio.run(examine(as_json=options.json, online=options.online, interface=examine_interface))

@@ -11,6 +11,7 @@ from cogency_tui.agent.doctor import (
     check_installation,
     check_machine,
     settings_or_defaults,
+    verify_store,
 )
 from cogency_tui.cli.mcp import check_servers
 from cogency_tui.cli.standard_streams import print_json, print_text, talk
@@ -34,13 +35,24 @@ async def examine(
     findings += [*interface(settings), *(Finding(*each) for each in await check_servers(project))]
     findings += await check_machine(project, settings)
     findings += await check_endpoints(settings) if online else []
+    return _report(findings, as_json=as_json)
+
+
+async def verify(*, as_json: bool) -> int:
+    """Check everything that the store has, and print the findings; exit status 1 if any is bad."""
+    return _report(await verify_store(data_path()), as_json=as_json)
+
+
+def _report(findings: Iterable[Finding], *, as_json: bool) -> int:
+    is_bad = False
     for finding in findings:
+        is_bad = is_bad or finding.state == "bad"
         if as_json:
             print_json(asdict(finding))
         else:
             advice = f"  → {finding.advice}" if finding.advice else ""
             print_text(f"{MARKS[finding.state]} {finding.name:<14} {finding.what}{advice}")
-    return 1 if any(finding.state == "bad" for finding in findings) else 0
+    return 1 if is_bad else 0
 
 
 def repair() -> int:
