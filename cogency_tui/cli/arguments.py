@@ -114,6 +114,8 @@ def parser_of(name: str, description: str) -> argparse.ArgumentParser:
     elif name == "acp":
         # The editor sends the directory of each conversation.
         _add_agent_options(parser, cwd=False)
+    elif name == "mcp":
+        _add_scope(parser)
     elif name == "serve":
         parser.add_argument("--port", type=_count, default=8765, metavar="N", help="port; 0 for any free one")
         _add_agent_options(parser)
@@ -134,6 +136,22 @@ def parser_of(name: str, description: str) -> argparse.ArgumentParser:
         _add_usage_options(parser)
     elif name == "import":
         parser.add_argument("file", nargs="?", type=Path, metavar="FILE", help="JSON Lines; default: stdin")
+        parser.add_argument(
+            "--from",
+            dest="source",
+            metavar="AGENT,…",
+            help="import the histories of claude-code, codex, opencode, gemini, vibe, pi, or all of these",
+        )
+        parser.add_argument(
+            "--all", action="store_true", help="with --from: of all projects, not only this one"
+        )
+        parser.add_argument("--dry-run", action="store_true", help="with --from: only count what is new")
+        parser.add_argument(
+            "--follow",
+            action="store_true",
+            help="with --from: go on importing what is new until an interrupt",
+        )
+        parser.add_argument("--json", action="store_true", help="with --from: one JSON object per line")
     elif name == "edits":
         _add_edit_actions(parser)
     elif name == "profile":
@@ -271,12 +289,16 @@ def _add_usage_options(parser: argparse.ArgumentParser) -> None:
         "--since", default="30d", metavar="TIME", help="30d, 2026-05-01, … or all; default: 30d"
     )
     parser.add_argument("--until", metavar="TIME", help="end of the period; default: now")
+    _add_scope(parser)
+    parser.add_argument("--json", action="store_true", help="one JSON object")
+
+
+def _add_scope(parser: argparse.ArgumentParser) -> None:
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--all", action="store_true", help="include all projects")
     where.add_argument(
         "--project", type=Path, metavar="DIR", help="project directory; default: the current one"
     )
-    parser.add_argument("--json", action="store_true", help="one JSON object")
 
 
 def _add_edit_actions(parser: argparse.ArgumentParser) -> None:

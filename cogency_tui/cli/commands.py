@@ -149,9 +149,7 @@ def _usage(options: argparse.Namespace) -> int:
     """Report tokens, cost, time, calls and hunks by model, tool, file, project or week."""
     from cogency_tui.cli.usage import print_usage
 
-    project = None if options.all else (options.project or Path.cwd()).resolve()
-    if options.project is not None and not options.project.is_dir():
-        raise UsageError(f"{options.project} is no directory.", "--project takes the directory of a project.")
+    project = None if options.all else _directory_of(options.project)
 
     async def run(recall: "Recall", _store: "Store") -> int:
         return await print_usage(
@@ -161,11 +159,45 @@ def _usage(options: argparse.Namespace) -> int:
     return _with_recall(run)
 
 
+def _directory_of(project: Path | None) -> Path:
+    """The directory of --project, or the current one.
+
+    Raises:
+        UsageError: it is no directory.
+    """
+    if project is not None and not project.is_dir():
+        raise UsageError(f"{project} is no directory.", "--project takes the directory of a project.")
+    return (project or Path.cwd()).resolve()
+
+
 def _import(options: argparse.Namespace) -> int:
-    """Import a conversation that was exported as JSON Lines."""
+    """Import a conversation that was exported as JSON Lines, or the histories of other agents."""
+    if options.source is not None:
+        return _import_agents(options)
+    if options.all or options.dry_run or options.follow or options.json:
+        raise UsageError(
+            "--all, --dry-run, --follow and --json need --from.", "For example: --from claude-code"
+        )
     from cogency_tui.cli.conversations import import_conversation
 
     return _with_recall(lambda recall, _store: import_conversation(recall, options.file))
+
+
+def _import_agents(options: argparse.Namespace) -> int:
+    from cogency_tui.cli.import_agents import import_agents, names_in
+
+    if options.file is not None:
+        raise UsageError("Pass a file or --from, and not both.")
+    names = names_in(options.source)
+    project = None if options.all else Path.cwd().resolve()
+
+    async def run() -> int:
+        async with opened_store() as store:
+            return await import_agents(
+                store, names, project, dry=options.dry_run, follow=options.follow, as_json=options.json
+            )
+
+    return asyncio.run(run())
 
 
 def _with_recall(run: "Callable[[Recall, Store], Awaitable[int]]") -> int:
@@ -291,6 +323,13 @@ def _acp(options: argparse.Namespace) -> int:
     return serve_editor(flags_of(options))
 
 
+def _mcp(options: argparse.Namespace) -> int:
+    """Serve your history to other agents as an MCP server on stdin and stdout, read-only."""
+    from cogency_tui.cli.mcp_server import serve_history
+
+    return serve_history(None if options.all else _directory_of(options.project))
+
+
 def _serve(options: argparse.Namespace) -> int:
     """Serve the interface to a browser on this machine."""
     from cogency_tui.agent.edits.startup_recovery import settle_left
@@ -377,6 +416,7 @@ COMMANDS: dict[str, Command] = {
     "hooks": _hooks,
     "config": _config,
     "acp": _acp,
+    "mcp": _mcp,
     "serve": _serve,
     "doctor": _doctor,
     "completions": _completions,

@@ -134,6 +134,15 @@ class Store:
         """
         return cls(await Database.open(directory, patience=patience))
 
+    @classmethod
+    async def open_to_read(cls, directory: Path, *, patience: float = 5.0) -> Self:
+        """Open the store in `directory` to read it alone, as `Database.open_to_read`.
+
+        Raises:
+            StoreError: there is none, it cannot be read, or another version of the program made it.
+        """
+        return cls(await Database.open_to_read(directory, patience=patience))
+
     async def close(self) -> None:
         """End the store's thread. Repeated calls are allowed."""
         await self.database.close()

@@ -1,6 +1,7 @@
 """The results of recall: immutable values, and their construction from matches."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 from cogency_tui.protocol.events import Event
 from cogency_tui.store.column_text import to_column
@@ -18,6 +19,10 @@ _CALL = (
     "SELECT e.seq FROM edits d JOIN events e ON e.conversation_id = d.caller AND e.unit = d.call"
     " WHERE d.id = ? ORDER BY e.seq LIMIT 1"
 )
+
+
+Redact = Callable[[Document], str]
+"""Returns the text of a document that may be shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,13 +85,15 @@ class Indexed:
     total: int
 
 
-def listed(searcher: Searcher, match: Match, query: Query, live: Mark | None) -> ListedConversation:
+def listed(
+    searcher: Searcher, match: Match, query: Query, live: Mark | None, redact: Redact | None = None
+) -> ListedConversation:
     """A match as a page shows it."""
     key = to_column(match.conversation.id)
     connection = searcher.view.connection
     return ListedConversation(
         match.conversation,
-        tuple(hit_of(searcher, hit, query) for hit in match.hits),
+        tuple(hit_of(searcher, hit, query, redact) for hit in match.hits),
         match.more,
         connection.execute(_FILES, (key,)).fetchone()[0],
         connection.execute(_FORKS, (key,)).fetchone()[0],
@@ -94,9 +101,10 @@ def listed(searcher: Searcher, match: Match, query: Query, live: Mark | None) ->
     )
 
 
-def hit_of(searcher: Searcher, found: Document, query: Query) -> Hit:
+def hit_of(searcher: Searcher, found: Document, query: Query, redact: Redact | None = None) -> Hit:
     """A matching document as a hit."""
-    text, marks = snippet(found, query.terms or query.errors or query.files)
+    shown = found if redact is None else replace(found, text=redact(found))
+    text, marks = snippet(shown, query.terms or query.errors or query.files)
     event = max(found.source, 0)
     if found.source < 0:
         row = searcher.view.connection.execute(_CALL, (-found.source,)).fetchone()
