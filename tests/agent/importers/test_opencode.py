@@ -1,5 +1,4 @@
 import json
-import os
 import shutil
 import sqlite3
 import time
@@ -11,8 +10,8 @@ import pytest
 
 from cogency_tui.agent.importers.opencode import Opencode
 from cogency_tui.agent.importers.session import Session, SessionFile
+from tests.agent.importers.expectations import FIXTURES, assert_expected
 
-FIXTURES = Path(__file__).parent / "fixtures"
 SHOP = "ses_de117fbe8ffeEv6Lvemnenptaq"
 PLAIN = "ses_de116db10ffeYMwl4bAu2zDPoa"
 INTERRUPTED = "ses_de117ca7cffelqRp3PAvvQ9aJ0"
@@ -75,43 +74,12 @@ def keys(session: Session) -> list[str]:
     return [event.key for event in session.events]
 
 
-def described(session: Session) -> str:
-    """A session in words, a line for each thing in it."""
-    lines = [f"session {session.id} of {session.project}: {session.title!r}"]
-    lines += [f"  {session.provider}/{session.model}, parent {session.parent!r}, call {session.call!r}"]
-    for each in session.events:
-        event: dict[str, Any] = {**each.event}
-        shown = event.get("content")
-        if "payload" in event:
-            payload = event["payload"]
-            shown = f"{payload['state']}, {payload['outcome']!r}, {event['duration']:.3f} s: {payload['content']!r}"
-        if "ran" in event:
-            shown = event["ran"]
-        cycle = f" [{event['cycle']}]" if "cycle" in event else ""
-        lines.append(f"  {event['timestamp']:.3f} {event['type']} {each.key}{cycle} {shown!s}")
-    lines += [f"  usage {one.key} at {one.timestamp:.3f}: {one.measure}" for one in session.usage]
-    lines += [f"  edit {one.call} {one.path}: {one.before!r} -> {one.after!r}" for one in session.edits]
-    return "\n".join([*lines, f"  unknown: {session.unknown}", ""])
-
-
-def all_described(home: Path) -> str:
-    found = [Opencode().read(file) for file in files(home).values()]
-    return "\n".join(described(session) for session in found if session is not None)
-
-
-def expect(name: str, found: str) -> None:
-    path = FIXTURES.parent / f"expected/{name}.txt"
-    if os.environ.get("COGENCY_LOOKS") == "write":
-        path.write_text(found)
-    assert found == path.read_text()
-
-
 def test_sessions_in_the_database(home: Path) -> None:
-    expect("opencode-1.18.33", all_described(home))
+    assert_expected("opencode-1.18.33", Opencode(), home)
 
 
 def test_sessions_in_files_of_older_versions(old_home: Path) -> None:
-    expect("opencode-1.1.65", all_described(old_home))
+    assert_expected("opencode-1.1.65", Opencode(), old_home)
 
 
 def test_files_name_each_session_with_its_project(home: Path) -> None:
