@@ -5,17 +5,13 @@ of it, as it is of the file. What has no id has its line as key.
 """
 
 import re
-import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, cast
 
 from cogency_tui.agent.importers.codex_calls import (
     PatchCall,
-    as_kind,
-    fields,
     named_call,
-    parts_of,
     patch_calls,
     read_output,
     text_of,
@@ -33,11 +29,9 @@ from cogency_tui.agent.importers.codex_rollouts import (
     thread_id,
     titles,
 )
+from cogency_tui.agent.importers.records import an_object, blocks, is_in_use, text, whole
 from cogency_tui.agent.importers.session import Session, SessionFile, json_lines
 from cogency_tui.protocol.events import CallState, Measure
-
-_STILL_RUNS = 600
-"""Seconds after the last write, within which a call without a result may still run."""
 
 _SIDE_AGENTS = ("memory_consolidation", "compact", "guardian")
 """Sub-agents of the program itself."""
@@ -79,7 +73,7 @@ _HARMLESS_ITEMS = frozenset(
 """Items during which no file changes."""
 
 
-class CodexReader:
+class Codex:
     """The reader of the sessions of OpenAI's Codex."""
 
     name = "codex"
@@ -115,8 +109,7 @@ class CodexReader:
             return None
         session.title = session.title or self._titles_in(root).get(session.id, "")
         session.call = self._spawn(root, session.parent, session.id)
-        last = max(path.stat().st_mtime for path in paths)
-        session.close(is_running=time.time() - last < _STILL_RUNS)
+        session.close(is_running=any(is_in_use(path) for path in paths))
         return session
 
     def _titles_in(self, root: Path) -> dict[str, str]:
@@ -183,20 +176,20 @@ class _Thread:
         if "payload" not in record:
             self._old_record(place, record)
             return
-        kind, payload = as_kind(str, record["type"]), fields(record["payload"])
+        kind, payload = text(record["type"]), an_object(record["payload"])
         if kind == "session_meta":
             self._meta(payload)
         elif isinstance(record.get("ordinal"), int) and record["ordinal"] < self._start:
             return
         elif kind == "turn_context":
-            self.session.model = as_kind(str, payload["model"])
+            self.session.model = text(payload["model"])
         elif kind == "response_item":
             self._item(place, payload)
         elif kind == "event_msg":
             self._event(place, payload)
         elif kind == "token_usage_record":
             self._has_usage = True
-            self._spend(str(payload.get("response_id") or place), fields(payload["usage"]))
+            self._spend(str(payload.get("response_id") or place), an_object(payload["usage"]))
         elif kind == "compacted":
             self._held = None
         elif kind not in _SILENT:
@@ -209,7 +202,7 @@ class _Thread:
         if "type" in record:
             self._item(place, record)
         else:
-            as_kind(str, record["id"])
+            text(record["id"])
             self._meta(record)
 
     def _meta(self, meta: dict[str, Any]) -> None:
@@ -237,16 +230,16 @@ class _Thread:
 
     def _item(self, place: str, item: dict[str, Any]) -> None:
         self.is_begun = True
-        kind = as_kind(str, item["type"])
+        kind = text(item["type"])
         self._release()
         if kind == "message":
             self._message(place, item)
         elif kind == "agent_message":
             self._agent_message(place, item)
         elif kind == "reasoning":
-            whole, summary = texts_in(item.get("content"), "\n\n"), texts_in(item.get("summary"), "\n\n")
+            written, summary = texts_in(item.get("content"), "\n\n"), texts_in(item.get("summary"), "\n\n")
             key = self._key(item, place)
-            self.session.think(key, self._at, whole or summary, self._in_cycle(key), summary=not whole)
+            self.session.think(key, self._at, written or summary, self._in_cycle(key), summary=not written)
         elif kind in ("function_call", "custom_tool_call", "local_shell_call", "tool_search_call"):
             self._call(place, item)
         elif kind in ("function_call_output", "custom_tool_call_output", "tool_search_output"):
@@ -257,20 +250,20 @@ class _Thread:
             raise ValueError(f"item {kind!r}")
 
     def _message(self, place: str, item: dict[str, Any]) -> None:
-        role, key = as_kind(str, item["role"]), self._key(item, place)
+        role, key = text(item["role"]), self._key(item, place)
         if role == "assistant":
-            text = texts_in(item["content"])
+            answer = texts_in(item["content"])
             if self._has_items and key not in self._shown:
-                self._held = key, self._at, text
+                self._held = key, self._at, answer
             else:
-                self.session.respond(key, self._at, text, self._in_cycle(key))
+                self.session.respond(key, self._at, answer, self._in_cycle(key))
         elif role == "user":
             self._user(key, item)
         elif role not in ("developer", "system"):
             raise ValueError(f"role {role!r}")
 
     def _user(self, key: str, item: dict[str, Any]) -> None:
-        parts = parts_of(item["content"])
+        parts = blocks(item["content"])
         about = item.get("internal_chat_message_metadata_passthrough")
         kinds = cast("dict[str, Any]", about).get("content_item_kinds") if isinstance(about, dict) else None
         if isinstance(kinds, list) and len(cast("list[Any]", kinds)) == len(parts):
@@ -281,12 +274,12 @@ class _Thread:
             ]
         else:
             texts = [text_of(part.get("text")) for part in parts]
-            own = [text for text in texts if not _INJECTED.match(text)]
+            own = [one for one in texts if not _INJECTED.match(one)]
             if not self.session.project and (found := _DIRECTORY.search("\n".join(texts)[:100_000])):
                 self.session.project = found[1].strip()
-        if text := "\n".join(own).strip():
+        if message := "\n".join(own).strip():
             self._begin_turn()
-            self.session.user(key, self._at, text)
+            self.session.user(key, self._at, message)
 
     def _agent_message(self, place: str, item: dict[str, Any]) -> None:
         """Read the task of a sub-agent; what other agents answer is in their own sessions."""
@@ -296,11 +289,11 @@ class _Thread:
             and task[1] != "FINAL_ANSWER"
         ):
             self._begin_turn()
-            text = task[2].strip() or "(Codex's record of the task is encrypted.)"
-            self.session.user(self._key(item, place), self._at, text)
+            message = task[2].strip() or "(Codex's record of the task is encrypted.)"
+            self.session.user(self._key(item, place), self._at, message)
 
     def _call(self, place: str, item: dict[str, Any]) -> None:
-        id = as_kind(str, item.get("call_id") or item.get("id") or place)
+        id = text(item.get("call_id") or item.get("id") or place)
         key = self._free(id, place)
         name, args = named_call(item, self.session.project)
         parts = (
@@ -316,20 +309,20 @@ class _Thread:
         self._script = id if name == "exec" else self._script
 
     def _result(self, item: dict[str, Any]) -> None:
-        id = as_kind(str, item["call_id"])
-        text, state, code, duration = read_output(item.get("output", item.get("tools")))
+        id = text(item["call_id"])
+        content, state, code, duration = read_output(item.get("output", item.get("tools")))
         outcome = ""
         if id in self._shells and code is not None:
             outcome = f"exit {code}"
-            text = f"{outcome}\n{text.rstrip(chr(10)) or '(no output)'}"
-        elif id in self._shells and "Process running with session ID" in text[:200]:
+            content = f"{outcome}\n{content.rstrip(chr(10)) or '(no output)'}"
+        elif id in self._shells and "Process running with session ID" in content[:200]:
             outcome = "still runs"
         self._cycle = ""
         calls = [one for one in self._calls.get(id, []) if self.session.is_open(one[0])]
         if not calls:
             raise ValueError("a result without a call")
         for key, part in calls:
-            self.session.result(key, self._at, text, state=state, outcome=outcome, duration=duration)
+            self.session.result(key, self._at, content, state=state, outcome=outcome, duration=duration)
             is_recorded = id in self._changed or self._is_base
             if part and part[1] == "write" and state == "done" and not is_recorded:
                 path = str(Path(self.session.project, part[0]))
@@ -337,8 +330,8 @@ class _Thread:
 
     def _hosted(self, place: str, item: dict[str, Any]) -> None:
         """Read a call that the provider ran; what it returned is not recorded."""
-        key, action = self._key(item, place), fields(item.get("action") or {})
-        name, args = as_kind(str, item["type"]).removesuffix("_call"), action
+        key, action = self._key(item, place), an_object(item.get("action") or {})
+        name, args = text(item["type"]).removesuffix("_call"), action
         if name == "image_generation":
             args = {"prompt": text_of(item.get("revised_prompt"))}
         elif action.get("type") == "open_page" and isinstance(action.get("url"), str):
@@ -353,15 +346,15 @@ class _Thread:
     # Events
 
     def _event(self, place: str, event: dict[str, Any]) -> None:
-        kind = as_kind(str, event["type"])
+        kind = text(event["type"])
         if kind in ("task_complete", "turn_complete", "turn_aborted"):
             self._release()
         if kind == "item_completed":
-            self._completed(fields(event["item"]))
+            self._completed(an_object(event["item"]))
         elif kind == "exec_command_end":
             self._files.learn(event)
         elif kind == "patch_apply_end":
-            self._change(as_kind(str, event["call_id"]), event, is_done=event.get("success") is True)
+            self._change(text(event["call_id"]), event, is_done=event.get("success") is True)
         elif kind == "token_count":
             info = event.get("info")
             if isinstance(info, dict) and not self._has_usage:
@@ -372,14 +365,14 @@ class _Thread:
             raise ValueError(f"event {kind!r}")
 
     def _completed(self, item: dict[str, Any]) -> None:
-        kind = as_kind(str, item["type"])
+        kind = text(item["type"])
         self._has_items = True
         if kind == "AgentMessage":
-            self._shown.add(as_kind(str, item["id"]))
+            self._shown.add(text(item["id"]))
         elif kind == "CommandExecution":
             self._files.learn(item)
         elif kind == "FileChange":
-            self._change(as_kind(str, item["id"]), item, is_done=item.get("status") == "completed")
+            self._change(text(item["id"]), item, is_done=item.get("status") == "completed")
         elif kind not in _HARMLESS_ITEMS:
             self._files.forget()
 
@@ -390,10 +383,10 @@ class _Thread:
             return
         calls = self._calls.get(id) or self._calls.get(self._script) or []
         of_path = {part[0]: key for key, part in reversed(calls) if part}
-        for path, change in fields(item["changes"]).items():
+        for path, change in an_object(item["changes"]).items():
             relative = path.removeprefix(f"{self.session.project}/")
             call = of_path.get(path) or of_path.get(relative) or (calls[0][0] if calls else "")
-            for changed, before, after in self._files.change(path, fields(change)):
+            for changed, before, after in self._files.change(path, an_object(change)):
                 if call and not self._is_base:
                     self.session.edited(call, self._at, changed, before, after)
 
@@ -401,28 +394,28 @@ class _Thread:
         """Read the figures of older versions, which repeat them."""
         if info.get("total_token_usage") != self._total:
             self._total = info.get("total_token_usage")
-            self._spend(place, fields(info["last_token_usage"]))
+            self._spend(place, an_object(info["last_token_usage"]))
 
     def _spend(self, key: str, usage: dict[str, Any]) -> None:
         self._cycle = ""
         measure: Measure = {
-            "input": _tokens(usage["input_tokens"]),
-            "cached": _tokens(usage.get("cached_input_tokens", 0)),
-            "output": _tokens(usage["output_tokens"]),
+            "input": whole(usage, "input_tokens"),
+            "cached": whole(usage, "cached_input_tokens"),
+            "output": whole(usage, "output_tokens"),
             "model": self.session.model,
             "provider": self.session.provider,
         }
-        if written := _tokens(usage.get("cache_write_input_tokens", 0)):
+        if written := whole(usage, "cache_write_input_tokens"):
             measure["cache_written"] = written
         if not self._is_base:
-            self.session.spent(key, self._at, measure)
+            self.session.spent(f"{self.session.id} {key}", self._at, measure)
 
     def _release(self) -> None:
         """Add the answer that was held: it is no summary."""
         if self._held:
-            key, at, text = self._held
+            key, at, answer = self._held
             self._held = None
-            self.session.respond(key, at, text, self._in_cycle(key))
+            self.session.respond(key, at, answer, self._in_cycle(key))
 
     def _begin_turn(self) -> None:
         self._cycle = ""
@@ -439,10 +432,3 @@ class _Thread:
     def _free(self, id: str, place: str) -> str:
         """The id, with the place if it is taken: some providers repeat them."""
         return f"{id} {place}" if self.session.has(id) else id
-
-
-def _tokens(value: object) -> int:
-    number = as_kind(int, value)
-    if not 0 <= number < 1 << 53:
-        raise ValueError(f"{number} tokens")
-    return number

@@ -3,8 +3,9 @@
 import re
 import shlex
 from collections.abc import Iterator
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
+from cogency_tui.agent.importers.records import an_object, blocks, relative, text
 from cogency_tui.agent.importers.session import parsed
 from cogency_tui.protocol.events import CallState
 
@@ -21,8 +22,6 @@ _FAILED = re.compile(
 )
 _DECLINED = re.compile(r"(?:exec command )?rejected by user|.{0,200}\bRejected\(\"", re.DOTALL)
 
-
-_Kind = TypeVar("_Kind")
 
 _MOST_PARTS = 50
 """Parts of a patch that become calls of their own."""
@@ -77,46 +76,15 @@ def _edits(body: list[str]) -> Iterator[tuple[str, str]]:
             yield "", ""
 
 
-def as_kind(kind: type[_Kind], value: object) -> _Kind:
-    """Return a value of this kind.
-
-    Raises:
-        TypeError: it is another.
-    """
-    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-        raise TypeError(f"{type(value).__name__} in place of {kind.__name__}")
-    return value
-
-
-def fields(value: object) -> dict[str, Any]:
-    """Return the fields of an object.
-
-    Raises:
-        TypeError: it is none.
-    """
-    return as_kind(cast("type[dict[str, Any]]", dict), value)
-
-
 def text_of(value: object) -> str:
     """Return a text; an empty one in place of anything else."""
     return value if isinstance(value, str) else ""
 
 
-def parts_of(content: object) -> list[dict[str, Any]]:
-    """Return the parts of a content, which may be its text alone.
-
-    Raises:
-        TypeError: it is neither.
-    """
-    if isinstance(content, str):
-        return [{"text": content}]
-    return [fields(part) for part in as_kind(cast("type[list[Any]]", list), content)]
-
-
 def texts_in(content: object, between: str = "") -> str:
     """Join the texts of a content."""
-    parts = parts_of([] if content is None else content)
-    return between.join(text for text in map(_part_text, parts) if text)
+    parts = blocks([] if content is None else content)
+    return between.join(one for one in map(_part_text, parts) if one)
 
 
 def _part_text(part: dict[str, Any]) -> str:
@@ -129,18 +97,18 @@ def named_call(item: dict[str, Any], project: str) -> tuple[str, dict[str, Any]]
     """The name of a call with its arguments, ours where we have such a tool."""
     kind = item["type"]
     if kind == "local_shell_call":
-        action = fields(item["action"])
+        action = an_object(item["action"])
         return "shell", _shell({**action, "workdir": action.get("working_directory")}, project)
     if kind == "tool_search_call":
         args = item.get("arguments")
         return "tool_search", cast("dict[str, Any]", args) if isinstance(args, dict) else {"query": args}
-    name, space = as_kind(str, item["name"]), text_of(item.get("namespace"))
+    name, space = text(item["name"]), text_of(item.get("namespace"))
     if kind == "custom_tool_call":
-        return name, {"patch" if name == "apply_patch" else "input": as_kind(str, item["input"])}
-    text = as_kind(str, item["arguments"])
-    given: Any = parsed(text) if text.strip() else {}
+        return name, {"patch" if name == "apply_patch" else "input": text(item["input"])}
+    raw = text(item["arguments"])
+    given: Any = parsed(raw) if raw.strip() else {}
     if not isinstance(given, dict):
-        return name, {"arguments": text}
+        return name, {"arguments": raw}
     args = cast("dict[str, Any]", given)
     if space.startswith("mcp__"):
         return f"{space.removeprefix('mcp__').rstrip('_')}.{name}", args
@@ -153,7 +121,7 @@ def named_call(item: dict[str, Any], project: str) -> tuple[str, dict[str, Any]]
     if name == "update_plan" and isinstance(args.get("plan"), list):
         return "plan", {"steps": [_step(step) for step in cast("list[Any]", args["plan"])]}
     if name == "view_image" and isinstance(args.get("path"), str):
-        return "read", {"file": args["path"]}
+        return "read", {"file": relative(args["path"], project)}
     if name == "request_user_input" and isinstance(args.get("questions"), list):
         return "ask", {"questions": [_question(each) for each in cast("list[Any]", args["questions"])]}
     return name, args
@@ -162,12 +130,12 @@ def named_call(item: dict[str, Any], project: str) -> tuple[str, dict[str, Any]]
 def _shell(args: dict[str, Any], project: str) -> dict[str, Any]:
     command = args.get("cmd", args.get("command"))
     if isinstance(command, list):
-        words = [as_kind(str, word) for word in cast("list[Any]", command)]
+        words = [text(word) for word in cast("list[Any]", command)]
         is_script = len(words) == 3 and words[1] in ("-lc", "-c") and words[0].endswith("sh")
         command = words[2] if is_script else shlex.join(words)
-    own: dict[str, Any] = {"command": as_kind(str, command)}
-    if (cwd := args.get("workdir")) and as_kind(str, cwd) not in (project, "."):
-        own["cwd"] = cwd.removeprefix(f"{project}/")
+    own: dict[str, Any] = {"command": text(command)}
+    if (cwd := args.get("workdir")) and text(cwd) not in (project, "."):
+        own["cwd"] = relative(cwd, project)
     if isinstance(limit := args.get("timeout_ms"), int) and 0 < limit <= 600_000:
         own["timeout"] = max(1, limit // 1000)
     return own
@@ -184,15 +152,15 @@ def _patch_in(args: dict[str, Any]) -> tuple[str, dict[str, Any]] | None:
 
 def _step(step: Any) -> dict[str, Any]:
     states = {"completed": "done", "in_progress": "active"}
-    given = fields(step)
-    return {"text": as_kind(str, given["step"]), "state": states.get(text_of(given.get("status")), "pending")}
+    given = an_object(step)
+    return {"text": text(given["step"]), "state": states.get(text_of(given.get("status")), "pending")}
 
 
 def _question(question: Any) -> dict[str, Any]:
-    given = fields(question)
-    choices = [fields(option) for option in parts_of(given.get("options") or [])]
+    given = an_object(question)
+    choices = [an_object(option) for option in blocks(given.get("options") or [])]
     return {
-        "question": as_kind(str, given["question"]),
+        "question": text(given["question"]),
         **({"header": given["header"]} if text_of(given.get("header")) else {}),
         "choices": [{name: one[name] for name in ("label", "description") if name in one} for one in choices],
     }
@@ -205,43 +173,43 @@ def read_output(given: object) -> tuple[str, CallState, int | None, float]:
         whole = cast("dict[str, Any]", given)
         given, success = whole.get("content"), whole.get("success")
     whole_text = given if isinstance(given, str) else texts_in(given)
-    text, code, seconds, failed = _old_output(whole_text) or _headed_output(whole_text)
-    if code is None and re.match(r"aborted(?: by user.*)?$", text.strip()):
-        return text, "interrupted", None, seconds
-    if code is None and _DECLINED.match(text):
-        return text, "declined", None, seconds
-    return text, "failed" if failed or code or success is False else "done", code, seconds
+    body, code, seconds, failed = _old_output(whole_text) or _headed_output(whole_text)
+    if code is None and re.match(r"aborted(?: by user.*)?$", body.strip()):
+        return body, "interrupted", None, seconds
+    if code is None and _DECLINED.match(body):
+        return body, "declined", None, seconds
+    return body, "failed" if failed or code or success is False else "done", code, seconds
 
 
 _Output = tuple[str, int | None, float, bool]
 """A text with the exit code, the duration, and whether the call failed."""
 
 
-def _old_output(text: str) -> _Output | None:
+def _old_output(output: str) -> _Output | None:
     """Read the JSON that older versions gave the model."""
-    whole: Any = parsed(text) if text.startswith('{"output"') else None
+    whole: Any = parsed(output) if output.startswith('{"output"') else None
     if not isinstance(whole, dict) or "metadata" not in whole:
         return None
     given = cast("dict[str, Any]", whole)
-    about = fields(given["metadata"])
+    about = an_object(given["metadata"])
     code, given_seconds = about.get("exit_code"), about.get("duration_seconds")
     seconds: float = given_seconds if isinstance(given_seconds, (int, float)) else 0.0
     return text_of(given["output"]), code if isinstance(code, int) else None, seconds, False
 
 
-def _headed_output(text: str) -> _Output:
+def _headed_output(output: str) -> _Output:
     """Read a text below lines about the call; below a command's that still runs, these are part of it."""
     code, seconds, failed = None, 0.0, False
-    lines = text.split("\n", _MOST_HEADINGS)
+    lines = output.split("\n", _MOST_HEADINGS)
     for number, line in enumerate(lines[:_MOST_HEADINGS]):
         if line == "Output:" and number:
             return "\n".join(lines[number + 1 :]), code, seconds, failed
         if line.startswith("Process running with session ID "):
-            return text, None, seconds, False
+            return output, None, seconds, False
         if not (match := _HEADING.fullmatch(line)):
             rest = "\n".join(lines[number:])
             return rest, code, seconds, failed or bool(_FAILED.match(rest))
         seconds = float(match["seconds"]) if match["seconds"] else seconds
         code = int(match["exit"]) if match["exit"] else code
         failed = failed or bool(match["failed"])
-    return text, code, seconds, failed
+    return output, code, seconds, failed

@@ -1,4 +1,4 @@
-"""What the tests of all readers do with a session, and with a file of records that grows or is damaged.
+"""What readers are expected to make of fixtures, whole and as they grow.
 
 The sessions that a program wrote are in `fixtures/PROGRAM-VERSION/`, and what a reader makes of them is in
 `expected/PROGRAM-VERSION.txt`; `COGENCY_LOOKS=write` writes that anew.
@@ -6,18 +6,15 @@ The sessions that a program wrote are in `fixtures/PROGRAM-VERSION/`, and what a
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from cogency_tui.agent.importers.session import Reader, Session, SessionFile
+from tests.agent.importers.reading import FIXTURES
 
-FIXTURES = Path(__file__).parent / "fixtures"
 _EXPECTED = Path(__file__).parent / "expected"
 _WRITE = os.environ.get("COGENCY_LOOKS") == "write"
-
-_DAMAGES = ("{", "[]", "null", "9" * 5_000, '{"a":' * 100_000, "\udcff\x00", '{"type": "of next year"}')
-_WRONG: tuple[Any, ...] = (None, [[]], {"type": 1}, "\ud800\x00", float("nan"), 10**400)
 
 
 def assert_expected(name: str, reader: Reader, home: Path | None = None) -> None:
@@ -33,15 +30,6 @@ def assert_expected(name: str, reader: Reader, home: Path | None = None) -> None
 def files_of(reader: Reader, home: Path, **environment: str) -> dict[str, SessionFile]:
     """The files that a reader finds, by their paths below `home`."""
     return {file.path.relative_to(home).as_posix(): file for file in reader.files(home, environment)}
-
-
-def read_prefixes(path: Path, read: Callable[[], Session | None]) -> Iterator[Session | None]:
-    """Read a file as it grows line by line, with a half of the next one."""
-    lines = path.read_bytes().splitlines(keepends=True)
-    for number, line in enumerate([*lines, b""]):
-        for part in (b"", line[: len(line) // 2]):
-            path.write_bytes(b"".join(lines[:number]) + part)
-            yield read()
 
 
 def assert_only_grows(sessions: Iterable[Session | None]) -> None:
@@ -60,17 +48,6 @@ def assert_only_grows(sessions: Iterable[Session | None]) -> None:
         assert now[: len(before)] == before
         before = now
     assert before
-
-
-def read_damaged(path: Path, read: Callable[[], Session | None]) -> Iterator[tuple[str, Session | None]]:
-    """Read a file with each of its lines in turn replaced by something else."""
-    lines = path.read_text("utf-8").splitlines(keepends=True)
-    for number, line in enumerate(lines):
-        for damage in (*_DAMAGES, *_wrong(line)):
-            changed = "".join([*lines[:number], damage + "\n", *lines[number + 1 :]])
-            path.write_bytes(changed.encode("utf-8", "surrogateescape"))
-            yield damage, read()
-    path.write_text("".join(lines), "utf-8")
 
 
 def _report(home: Path, reader: Reader) -> Iterator[str]:
@@ -107,21 +84,3 @@ def _shown(value: Any) -> str:
 
 def _is_closing(event: Any) -> bool:
     return event["payload"]["state"] == "interrupted" and event["payload"]["content"] == ""
-
-
-def _wrong(line: str) -> Iterator[str]:
-    """Yield a record with all its values, or those in it, of other types."""
-    record = json.loads(line)
-    for wrong in _WRONG:
-        yield from (json.dumps(_replaced(record, wrong, depth)) for depth in range(4))
-
-
-def _replaced(value: Any, wrong: Any, depth: int) -> Any:
-    """Replace all values at this depth, but for those that name a type."""
-    if not isinstance(value, dict):
-        return value if depth else wrong
-    given = cast("dict[str, Any]", value)
-    named = {name: each for name, each in given.items() if name in ("type", "role")}
-    if depth == 0:
-        return {**dict.fromkeys(given, wrong), **named}
-    return {**{name: _replaced(each, wrong, depth - 1) for name, each in given.items()}, **named}
