@@ -10,7 +10,7 @@ import pytest
 
 from cogency_tui.agent.importers.opencode import Opencode
 from cogency_tui.agent.importers.session import Session, SessionFile
-from tests.agent.importers.expectations import FIXTURES, assert_expected
+from tests.agent.importers.expected_sessions import FIXTURES, assert_expected
 
 SHOP = "ses_de117fbe8ffeEv6Lvemnenptaq"
 PLAIN = "ses_de116db10ffeYMwl4bAu2zDPoa"
