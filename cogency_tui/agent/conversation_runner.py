@@ -238,7 +238,7 @@ class Conversations:
         known = await (await self._agent.store()).conversation(id)
         if known is not None and known.source:
             raise UsageError(
-                "This conversation was imported from another agent, and continues only in a fork.",
+                "This conversation is from another agent or machine, and continues only in a fork.",
                 f"Fork it: cogency-tui conversations fork {id}",
             )
         if known is None or known.project == str(self._agent.project):

@@ -11,7 +11,7 @@ import time
 from contextlib import suppress
 from typing import Any, Protocol, cast
 
-from cogency_tui.store import event_chain
+from cogency_tui.store import event_chain, origins
 from cogency_tui.store.column_text import from_column, to_column
 
 
@@ -586,6 +586,11 @@ def create_foreign_sessions(connection: sqlite3.Connection) -> None:
     )
 
 
+def create_origins(connection: sqlite3.Connection) -> None:
+    """Create the origins of conversations."""
+    origins.create(connection)
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     create_conversations,
     create_events,
@@ -615,6 +620,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     add_choices_to_conversations,
     create_event_chain,
     create_foreign_sessions,
+    create_origins,
 )
 
 CONVERSIONS: tuple[Migration, ...] = (store_user_commands_as_fields,)

@@ -49,8 +49,9 @@ class StoredConversation:
     repository at the beginning. `renamed` marks a title of the user's own. `trashed` is the time of its
     move to the trash. `imported` marks a conversation that came from a file, or was forked from one that
     did. `effort` is the reasoning effort that the user chose in it, empty if none; `model_chosen` marks a
-    `model` of the user's choice. `source` is the agent that it was imported from, where its id is `original`;
-    both are empty for one of ours, and for a fork.
+    `model` of the user's choice. `source` is the agent that it was imported from, or `@` and the origin of
+    another machine or person (see `origins`), and `original` its id there; both are empty for one of ours,
+    and for a fork.
     """
 
     id: str

@@ -83,8 +83,8 @@ class Bridge:
             super().__init__()
 
     class Forked(Message):
-        """The conversation is another agent's, and goes on in the fork with this id: the message that was sent
-        in it, or None for none, is still to be sent there."""
+        """The conversation is another's, and goes on in the fork with this id: the message that was sent in it,
+        or None for none, is still to be sent there."""
 
         def __init__(self, fork: str, sent: Written | None) -> None:
             self.fork = fork
