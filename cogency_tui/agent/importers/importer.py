@@ -46,6 +46,8 @@ _FILE_MODE = 0o644
 _LONGEST_KEY = 256
 _LONGEST_LINE = 4_096
 _MOST_NAMED = 100
+_DEEPEST = 20
+"""Levels of sub-agents that are told apart."""
 
 
 @dataclass(slots=True)
@@ -118,7 +120,7 @@ class Importer:
                 continue
             await self._take(name, file, session, tally, dry=dry)
             yield tally
-        for file, session in below:
+        for file, session in _callers_first(below):
             await self._take(name, file, session, tally, dry=dry)
             yield tally
         yield tally
@@ -226,6 +228,21 @@ class Importer:
                 min(edit.timestamp, now),
                 FileChange(path, before, after),
             )
+
+
+def _callers_first(below: Sequence[tuple[SessionFile, Session]]) -> list[tuple[SessionFile, Session]]:
+    """Order sub-agents so that each comes after that whose call started it."""
+    parents = {session.id: session.parent for _, session in below}
+
+    def depth(session: Session) -> int:
+        seen: set[str] = set()
+        id = session.parent
+        while id in parents and id not in seen and len(seen) < _DEEPEST:
+            seen.add(id)
+            id = parents[id]
+        return len(seen)
+
+    return sorted(below, key=lambda each: depth(each[1]))
 
 
 def _pairs(session: Session) -> Iterable[tuple[str, Event]]:
