@@ -53,12 +53,14 @@ _DEEPEST = 20
 @dataclass(slots=True)
 class Tally:
     """What an import of the agent `name` has come to: sessions that were read or left as they are
-    (`unchanged`), new `conversations` and `events`, and what was not understood: its count, and places.
+    (`unchanged`), or are of another project (`elsewhere`); new `conversations` and `events`; and what was not
+    understood: its count, and places.
     """
 
     name: str
     sessions: int = 0
     unchanged: int = 0
+    elsewhere: int = 0
     conversations: int = 0
     events: int = 0
     unknown: int = 0
@@ -107,7 +109,10 @@ class Importer:
                 tally.unchanged += 1
                 continue
             session = await self._read(reader, file, tally)
-            if session is None or not await self._is_wanted(session):
+            if session is None:
+                continue
+            if not await self._is_wanted(session):
+                tally.elsewhere += 1
                 continue
             if session.parent and session.call:
                 # Stored after the conversation that started it.
@@ -177,8 +182,10 @@ class Importer:
     def _checked(self, name: str, session: Session, *, dry: bool) -> ForeignConversation | None:
         """Convert a session to what can be stored of it; what cannot is counted in the session. Blocks."""
         now = time.time()
-        project = session.project
+        project = session.project[: _LONGEST_LINE + 1]
         try:
+            if len(project) > _LONGEST_LINE:
+                raise ValueError("too long")
             require_project(project)
         except ValueError:
             # Such conversations are found in all projects.
@@ -192,10 +199,10 @@ class Importer:
             source=name,
             original=session.id,
             project=project,
-            title=_short(session.title),
-            model=_short(session.model),
-            provider=_short(session.provider or name),
-            branch=_short(session.branch),
+            title=_short(session.title, _LONGEST_LINE),
+            model=_short(session.model, _LONGEST_KEY),
+            provider=_short(session.provider or name, _LONGEST_KEY),
+            branch=_short(session.branch, _LONGEST_LINE),
             parent=session.parent,
             call=session.call,
             events=events,
@@ -215,7 +222,12 @@ class Importer:
                 ABSENT if content is None else self._blobs.version(content, _FILE_MODE)
                 for content in (edit.before, edit.after)
             )
-            yield edit.call, tools[edit.call], min(edit.timestamp, now), FileChange(path, before, after)
+            yield (
+                edit.call,
+                tools[edit.call][:_LONGEST_KEY],
+                min(edit.timestamp, now),
+                FileChange(path, before, after),
+            )
 
 
 def _callers_first(below: Sequence[tuple[SessionFile, Session]]) -> list[tuple[SessionFile, Session]]:
@@ -266,11 +278,9 @@ def _checked_usage(session: Session, now: float) -> Iterator[tuple[str, float, M
             yield usage.key, min(usage.timestamp, now), usage.measure
 
 
-def _short(text: str) -> str:
-    """A text on one line, without control characters, that fits a column."""
-    return "".join(character if character.isprintable() else " " for character in text)[
-        :_LONGEST_LINE
-    ].strip()
+def _short(text: str, most: int) -> str:
+    """A text on one line, without control characters, of at most so many characters."""
+    return "".join(character if character.isprintable() else " " for character in text[:most]).strip()
 
 
 async def survey(
