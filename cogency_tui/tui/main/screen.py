@@ -67,6 +67,9 @@ TICK = 0.2
 _TEXTS = frozenset({"conversation", "calls-detail"})
 """The panes of text, in which a click selects some or opens a block."""
 
+_OFFER_AFTER = 2.0
+"""Seconds after the start until an import of other agents' histories is offered."""
+
 UNSEEN = 0.5
 """Seconds between two updates of a conversation that is not shown."""
 
@@ -83,6 +86,7 @@ class MainScreen(PartialScreen[None]):
     BINDINGS = MAIN_KEYS
     AUTO_FOCUS = "#prompt"
     BLANK = True
+    OFFERS_IMPORT: ClassVar = True
     TWICE: ClassVar = 0.6
     """Seconds within which a second Esc follows the first."""
 
@@ -216,6 +220,8 @@ class MainScreen(PartialScreen[None]):
             self.bridge.send(Written(prompt))
         elif self._then is not None:
             self._then(self)
+        elif self.OFFERS_IMPORT and not self.number:
+            self.set_timer(_OFFER_AFTER, partial(self.run_worker, self._features.offer_import, group="offer"))
         self._features.drafts.start(conversation_id or "", offers=not prompt)
         if self.query_one(Prompt).text:
             self._features.drafts.note_change()
