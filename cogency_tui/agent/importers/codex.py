@@ -14,7 +14,6 @@ from cogency_tui.agent.importers.codex_calls import (
     named_call,
     patch_calls,
     read_output,
-    text_of,
     texts_in,
 )
 from cogency_tui.agent.importers.codex_files import KnownFiles
@@ -25,11 +24,10 @@ from cogency_tui.agent.importers.codex_rollouts import (
     rollouts,
     root_of,
     spawns,
-    stamp,
     thread_id,
     titles,
 )
-from cogency_tui.agent.importers.records import an_object, blocks, is_in_use, text, whole
+from cogency_tui.agent.importers.records import an_object, blocks, file_stamp, is_in_use, text, text_of, whole
 from cogency_tui.agent.importers.session import Session, SessionFile, json_lines
 from cogency_tui.protocol.events import CallState, Measure
 
@@ -90,7 +88,7 @@ class Codex:
         for path in rollouts(root):
             threads.setdefault(thread_id(path), []).append(path)
         for paths in threads.values():
-            stamps = [found for path in paths if (found := stamp(path))]
+            stamps = [found for path in paths if (found := file_stamp(path))]
             if len(stamps) == len(paths):
                 yield SessionFile(paths[0], " ".join(stamps), project=text_of(heading(paths[0]).get("cwd")))
 
@@ -102,7 +100,7 @@ class Codex:
         thread = _Thread(session)
         paths = [path for path in find(root, session.id) if thread_id(path) == session.id] or [file.path]
         for path, end in [*bases(root, paths[0]), *((path, None) for path in paths)]:
-            if not stamp(path):
+            if not file_stamp(path):
                 raise OSError(f"{path} is not a regular file")
             thread.read(path, end)
         if thread.is_side or not thread.is_begun:
@@ -115,7 +113,7 @@ class Codex:
     def _titles_in(self, root: Path) -> dict[str, str]:
         """The names of threads, in `session_index.jsonl`."""
         path = root / "session_index.jsonl"
-        key = str(path), stamp(path)
+        key = str(path), file_stamp(path)
         if key[1] and key not in self._titles:
             self._titles = {key: dict(titles(path))}
         return self._titles.get(key, {})
@@ -124,7 +122,7 @@ class Codex:
         """The id of the call of `parent` that started `child`."""
         found = ""
         for path in find(root, parent) if parent else ():
-            key = str(path), stamp(path)
+            key = str(path), file_stamp(path)
             if key[1] and key not in self._spawns:
                 self._spawns = {key: dict(spawns(path))}
             found = self._spawns.get(key, {}).get(child, found)

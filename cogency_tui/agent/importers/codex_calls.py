@@ -5,7 +5,7 @@ import shlex
 from collections.abc import Iterator
 from typing import Any, cast
 
-from cogency_tui.agent.importers.records import an_object, blocks, relative, text
+from cogency_tui.agent.importers.records import an_object, blocks, relative, text, text_of
 from cogency_tui.agent.importers.session import parsed
 from cogency_tui.protocol.events import CallState
 
@@ -74,11 +74,6 @@ def _edits(body: list[str]) -> Iterator[tuple[str, str]]:
             new += [line[1:]] if line[:1] != "-" else []
         else:
             yield "", ""
-
-
-def text_of(value: object) -> str:
-    """Return a text; an empty one in place of anything else."""
-    return value if isinstance(value, str) else ""
 
 
 def texts_in(content: object, between: str = "") -> str:

@@ -6,12 +6,11 @@ A thread that was rewound goes on in a further file, a segment; a forked one beg
 
 import os
 import re
-import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
 
-from cogency_tui.agent.importers.codex_calls import text_of
+from cogency_tui.agent.importers.records import file_stamp, text_of
 from cogency_tui.agent.importers.session import Session, json_lines, parsed
 
 _NAME = re.compile(
@@ -74,7 +73,7 @@ def bases(root: Path, path: Path) -> list[tuple[Path, int]]:
 def heading(path: Path) -> dict[str, Any]:
     """The first record of a rollout; empty where it cannot be read."""
     try:
-        if not stamp(path):
+        if not file_stamp(path):
             return {}
         with path.open("rb") as file:
             record = parsed(file.readline(_LONGEST_HEADING))
@@ -83,15 +82,6 @@ def heading(path: Path) -> dict[str, Any]:
     whole = cast("dict[str, Any]", record) if isinstance(record, dict) else {}
     payload = whole.get("payload", whole)
     return cast("dict[str, Any]", payload) if isinstance(payload, dict) else {}
-
-
-def stamp(path: Path) -> str:
-    """The size and time of a regular file; empty for anything else."""
-    try:
-        about = path.stat()
-    except (OSError, ValueError):
-        return ""
-    return f"{about.st_size}-{about.st_mtime_ns}" if stat.S_ISREG(about.st_mode) else ""
 
 
 def titles(path: Path) -> Iterator[tuple[str, str]]:
