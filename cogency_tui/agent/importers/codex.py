@@ -15,6 +15,7 @@ from cogency_tui.agent.importers.codex_calls import (
     patch_calls,
     read_output,
     texts_in,
+    user_command,
 )
 from cogency_tui.agent.importers.codex_files import KnownFiles
 from cogency_tui.agent.importers.codex_rollouts import (
@@ -264,6 +265,12 @@ class _Thread:
         parts = blocks(item["content"])
         about = item.get("internal_chat_message_metadata_passthrough")
         kinds = cast("dict[str, Any]", about).get("content_item_kinds") if isinstance(about, dict) else None
+        ran = user_command(texts_in(parts)) if kinds in (None, ["shell.user_command"]) else None
+        if ran:
+            self._begin_turn()
+            command, output, state, duration = ran
+            self.session.user_ran(key, self._at, command, output, state=state, duration=duration)
+            return
         if isinstance(kinds, list) and len(cast("list[Any]", kinds)) == len(parts):
             own = [
                 text_of(part.get("text")) or "[image]"

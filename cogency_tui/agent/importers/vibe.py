@@ -29,6 +29,7 @@ from cogency_tui.agent.importers.session import Session, SessionFile, json_lines
 from cogency_tui.agent.importers.vibe_calls import content_of, own_call, read_result, replaced
 from cogency_tui.agent.importers.vibe_messages import (
     Messages,
+    call_of_task,
     legacy_files,
     marked,
     object_in,
@@ -78,6 +79,9 @@ class Vibe:
             if not session.id:
                 return None
             Messages(session, begun).read(file.path)
+            starter = folder.parent.parent / "messages.jsonl"
+            if session.parent and not session.call and starter.is_file():
+                session.call = call_of_task(starter, session)
         session.close(is_running=is_running)
         return session
 

@@ -78,6 +78,21 @@ class Messages:
             self._session.edited(key, self._at, text(given["path"]), None, text(given["content"]).encode())
 
 
+def call_of_task(path: Path, child: Session) -> str:
+    """The id of the only call in a session that gave a sub-agent the task that `child` begins with."""
+    first = child.events[0].event if child.events else None
+    if first is None or first["type"] != "user":
+        return ""
+    found: list[str] = []
+    for _, message in json_lines(Session(""), path):
+        with Session("").at(""):
+            for call in objects(message.get("tool_calls") or []):
+                given = parsed(text(an_object(call["function"]).get("arguments")))
+                if isinstance(given, dict) and given.get("task") == first["content"]:  # pyright: ignore[reportUnknownMemberType]
+                    found.append(text(call["id"]))
+    return found[0] if len(found) == 1 else ""
+
+
 def legacy_files(folder: Path) -> Iterator[SessionFile]:
     """Yield the session in a folder of older versions, and those of its sub-agents."""
     for each in (folder, *(Path(entry.path) for entry in entries(folder / "agents"))):

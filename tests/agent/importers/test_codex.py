@@ -77,8 +77,8 @@ def test_a_rewound_thread_is_one_session_and_a_fork_begins_where_it_left_it() ->
     assert rewound
     assert forked
 
-    assert _messages(rewound) == ["Risky", "Sleepy", "Plan it", "Say hi instead"]
-    assert _messages(forked) == ["Risky", "Sleepy", "Say hi instead", "Forked hello"]
+    assert _messages(rewound) == ["Risky", "! echo mine", "Sleepy", "Plan it", "Say hi instead"]
+    assert _messages(forked) == ["Risky", "! echo mine", "Sleepy", "Say hi instead", "Forked hello"]
     assert {each.key for each in rewound.usage}.isdisjoint(each.key for each in forked.usage)
 
 

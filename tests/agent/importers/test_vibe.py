@@ -156,6 +156,20 @@ def test_a_sub_agent_knows_the_call_that_started_it(home: Path) -> None:
     assert (_read(home, CHILD).call, _read(home, CHILD).unknown) == ("", [])
 
 
+def test_a_sub_agent_of_an_older_version_knows_the_call_with_its_task(old_home: Path) -> None:
+    (file,) = (file for file in Vibe().files(old_home, {}) if "agents" in file.path.parts)
+    starter = file.path.parent.parent.parent / "messages.jsonl"
+    child = Vibe().read(file)
+    assert child
+    assert (child.parent[:8], child.call) == ("425f24ec", "a00000054")
+    starter.write_text(starter.read_text() * 2)
+
+    twice = Vibe().read(file)
+
+    assert twice
+    assert twice.call == ""
+
+
 def test_a_call_that_may_still_run_is_open(home: Path) -> None:
     assert [each.key for each in _read(home, RUNNING).events][-1].endswith("=")
     os.utime(home / UNIFIED / RUNNING / "CURRENT")
