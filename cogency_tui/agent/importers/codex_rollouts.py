@@ -16,7 +16,7 @@ from cogency_tui.agent.importers.session import Session, json_lines, parsed
 _NAME = re.compile(
     r"rollout-[\dT-]+?-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?:_([0-9a-f-]{36}))?\.jsonl"
 )
-_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_ID_LENGTH = 36
 _LONGEST_HEADING = 1 << 20
 _MOST_BASES = 16
 
@@ -45,15 +45,25 @@ def root_of(path: Path) -> Path:
     return path.parent
 
 
-def find(root: Path, id: str) -> list[Path]:
-    """The files of the thread, or of the segment, with this id."""
-    if not _ID.fullmatch(id):
-        return []
-    found = {path.name: path for path in rollouts(root) if id in path.name}
-    return [found[name] for name in sorted(found)]
+class Index:
+    """The rollouts of a folder by the ids of their threads and segments, as they were when it was made."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.threads: dict[str, list[Path]] = {}
+        """The files of each thread, oldest first."""
+        self._segments: dict[str, Path] = {}
+        by_name = {path.name: path for path in rollouts(root)}
+        for name in sorted(by_name):
+            self.threads.setdefault(thread_id(by_name[name]), []).append(by_name[name])
+            self._segments[by_name[name].stem[-_ID_LENGTH:]] = by_name[name]
+
+    def segment(self, id: str) -> Path | None:
+        """The file of the segment with this id; the first one of a thread has that of the thread."""
+        return self._segments.get(id)
 
 
-def bases(root: Path, path: Path) -> list[tuple[Path, int]]:
+def bases(index: Index, path: Path) -> list[tuple[Path, int]]:
     """The files that a forked thread begins with, oldest first, each with the ordinal where it leaves it."""
     found: list[tuple[Path, int]] = []
     for _ in range(_MOST_BASES):
@@ -61,11 +71,10 @@ def bases(root: Path, path: Path) -> list[tuple[Path, int]]:
         if not isinstance(base, dict):
             break
         given = cast("dict[str, Any]", base)
-        id, end = text_of(given.get("thread_id")), given.get("end_ordinal_exclusive")
-        named = [each for each in find(root, id) if each.stem.endswith(id)]
-        if not named or not isinstance(end, int) or any(each == named[0] for each, _ in found):
+        begun, end = index.segment(text_of(given.get("thread_id"))), given.get("end_ordinal_exclusive")
+        if begun is None or not isinstance(end, int) or any(each == begun for each, _ in found):
             break
-        path = named[0]
+        path = begun
         found.insert(0, (path, end))
     return found
 

@@ -88,6 +88,17 @@ def test_a_fork_whose_origin_is_gone_has_its_own_part(tmp_path: Path) -> None:
     assert _messages(_read(tmp_path, FORKED)) == ["Forked hello"]
 
 
+def test_a_fork_is_where_it_says(tmp_path: Path) -> None:
+    shutil.copytree(FIXTURES / NEW, tmp_path, dirs_exist_ok=True)
+    path = next(tmp_path.rglob(f"rollout-*-{FORKED}.jsonl"))
+    _change_heading(path, {"cwd": "/home/ada/fork", "model_provider": "other"})
+
+    session = _read(tmp_path, FORKED)
+
+    assert (session.project, session.provider) == ("/home/ada/fork", "other")
+    assert _messages(session)[0] == "Risky"
+
+
 def test_a_fork_of_itself_ends(tmp_path: Path) -> None:
     path = _copied(tmp_path, NEW, FORKED)
     base = {"thread_id": FORKED, "end_ordinal_exclusive": 60}
