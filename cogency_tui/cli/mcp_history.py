@@ -54,9 +54,13 @@ LARGEST = 40_000
 """Characters of the texts in an answer."""
 
 _PROMPT = 500
+_LONGEST_NAME = 1_000
 _CALLS = 40
 _FILES = 40
 _PAGE = 100
+_AT_ONCE = 4
+"""Questions that are answered at the same time; one of them may be the index's."""
+
 _INDEXING = 5.0
 """Seconds that a search waits for the index."""
 
@@ -82,7 +86,8 @@ class RecallArguments(Struct, frozen=True, forbid_unknown_fields=True):
     ] = "best"
     limit: Annotated[int, Meta(ge=1, le=50, description="conversations")] = 10
     after: (
-        Annotated[str, Meta(max_length=1000, description="`next` of the result before, for more")] | None
+        Annotated[str, Meta(max_length=1000, description="`more_after` of the result before, for more")]
+        | None
     ) = None
 
 
@@ -148,7 +153,8 @@ class RecallAnswer(Struct, frozen=True, omit_defaults=True):
     note: str
     conversations: list[FoundConversation]
     problems: list[str] = []
-    next: str = ""
+    more_after: str = ""
+    """The `after` for more conversations, if there are any."""
 
 
 class ReadEvent(Struct, frozen=True, omit_defaults=True):
@@ -157,6 +163,7 @@ class ReadEvent(Struct, frozen=True, omit_defaults=True):
     kind: str
     text: str
     characters_left: int = 0
+    next_offset: int = 0
 
 
 class ConversationAnswer(Struct, frozen=True, omit_defaults=True):
@@ -167,10 +174,10 @@ class ConversationAnswer(Struct, frozen=True, omit_defaults=True):
     model: str
     turns: int
     events: list[ReadEvent]
-    earlier: int = 0
-    """Event number for `around`, if there are earlier ones."""
-    later: int = 0
-    """Event number for `start`, if there are later ones."""
+    earlier_around: int = 0
+    """The `around` for earlier events, if there are any."""
+    later_start: int = 0
+    """The `start` for later events, if there are any."""
 
 
 class MadeCall(Struct, frozen=True, omit_defaults=True):
@@ -211,8 +218,10 @@ class TimelineAnswer(Struct, frozen=True, omit_defaults=True):
     model: str
     turns: int
     shown: list[Turn]
-    later: int = 0
-    """Turn for `start`, if there are later ones."""
+    earlier_start: int = 0
+    """The `start` for earlier turns, if there are any."""
+    later_start: int = 0
+    """The `start` for later turns, if there are any."""
 
 
 class MadeEdit(Struct, frozen=True, omit_defaults=True):
@@ -230,6 +239,7 @@ class MadeEdit(Struct, frozen=True, omit_defaults=True):
     state: str = ""
     diff: str = ""
     characters_left: int = 0
+    next_offset: int = 0
 
 
 class EditsAnswer(Struct, frozen=True, omit_defaults=True):
@@ -237,8 +247,9 @@ class EditsAnswer(Struct, frozen=True, omit_defaults=True):
     edits: list[MadeEdit]
     diff: str = ""
     characters_left: int = 0
-    before: int = 0
-    """Edit number for `before`, if there are earlier ones."""
+    next_offset: int = 0
+    earlier_before: int = 0
+    """The `before` for earlier edits, if there are any."""
 
 
 class Answer(NamedTuple):
@@ -258,6 +269,7 @@ class History:
         self._directory = directory
         self._project = project
         self._redactor = Redactor({})
+        self._room = asyncio.Semaphore(_AT_ONCE)
         self._indexing: asyncio.Task[None] | None = None
 
     async def close(self) -> None:
@@ -286,7 +298,7 @@ class History:
         )
         lines = [*map(_describe_found, answer.conversations)] or ["Nothing matches."]
         lines = [*(f"[{problem}]" for problem in answer.problems), *lines]
-        lines += [f"[more conversations: after={answer.next}]"] if answer.next else []
+        lines += [f"[more conversations: after={answer.more_after}]"] if answer.more_after else []
         return Answer("\n\n".join([f"[{HISTORY_NOTE}]", *lines]), answer)
 
     async def conversation(self, given: ConversationArguments) -> Answer:
@@ -324,13 +336,14 @@ class History:
         later = first + len(turns)
         answer = TimelineAnswer(
             HISTORY_NOTE,
-            *(found.id, self._shown(found.title), self._shown(found.project), _model(found), len(starts)),
+            *(found.id, self._name(found.title), self._name(found.project), _model(found), len(starts)),
             turns,
+            max(1, first - given.limit) if first > 1 else 0,
             later if later <= len(starts) else 0,
         )
         lines = [f"[{HISTORY_NOTE}]", _head(answer), *map(_describe_turn, turns)]
-        lines += [f"[earlier turns: start={max(1, first - given.limit)}]"] if first > 1 else []
-        lines += [f"[later turns: start={answer.later}]"] if answer.later else []
+        lines += [f"[earlier turns: start={answer.earlier_start}]"] if answer.earlier_start else []
+        lines += [f"[later turns: start={answer.later_start}]"] if answer.later_start else []
         return Answer("\n\n".join(lines), answer)
 
     async def edits(self, given: EditsArguments) -> Answer:
@@ -349,7 +362,7 @@ class History:
 
     @asynccontextmanager
     async def _opened(self) -> AsyncGenerator[tuple[Store, Recall]]:
-        async with await Store.open_to_read(self._directory) as store:
+        async with self._room, await Store.open_to_read(self._directory) as store:
 
             async def opened() -> Store:
                 return store
@@ -466,6 +479,11 @@ class History:
         """A text of the history as it may be shown."""
         return self._redactor.text(clean(text))
 
+    def _name(self, text: str) -> str:
+        """A title, path or name as it may be shown: of a length that suits one."""
+        text = self._shown(text)
+        return text if len(text) <= _LONGEST_NAME else f"{text[:_LONGEST_NAME]}…"
+
     def _document(self, document: Document) -> str:
         path = document.paths[0] if document.kind == "edit" and document.paths else ""
         return self._redactor.text(clean(document.text), file=path)
@@ -474,13 +492,13 @@ class History:
         stored = listed.conversation
         hits = [
             FoundText(
-                *(hit.event, hit.within, hit.kind, _time(hit.timestamp), self._shown(hit.text)),
-                self._shown(hit.tool),
+                *(hit.event, hit.within, hit.kind, _time(hit.timestamp), self._name(hit.text)),
+                self._name(hit.tool),
             )
             for hit in listed.hits
         ]
         return FoundConversation(
-            *(stored.id, self._shown(stored.title), self._shown(stored.project), _time(stored.updated)),
+            *(stored.id, self._name(stored.title), self._name(stored.project), _time(stored.updated)),
             *(stored.turns, _model(stored), listed.files, hits, listed.more),
         )
 
@@ -501,22 +519,22 @@ class History:
         events = events[first:end]
         answer = ConversationAnswer(
             HISTORY_NOTE,
-            *(found.id, self._shown(found.title), self._shown(found.project), _model(found), found.turns),
+            *(found.id, self._name(found.title), self._name(found.project), _model(found), found.turns),
             events,
             events[0].number if has_earlier and events else 0,
             events[-1].number + 1 if has_later and events else 0,
         )
         lines = [f"[{HISTORY_NOTE}]", "", _head(answer)]
-        lines += [f"[earlier events: around={answer.earlier}]"] if answer.earlier else []
-        lines += [_describe_event(each, given) for each in events] or ["(no events)"]
-        lines += [f"[later events: start={answer.later}]"] if answer.later else []
+        lines += [f"[earlier events: around={answer.earlier_around}]"] if answer.earlier_around else []
+        lines += [_describe_event(each) for each in events] or ["(no events)"]
+        lines += [f"[later events: start={answer.later_start}]"] if answer.later_start else []
         return Answer("\n".join(lines), answer)
 
     def _event(self, number: int, event: Event, given: ConversationArguments) -> ReadEvent:
         label, parts = in_words(self._redactor.value(event))
         text = self._shown("\n".join(parts))
-        part, left = _part(text, given.offset, given.length)
-        return ReadEvent(number, _time(event["timestamp"]), self._shown(label), part, left)
+        part = _part(text, given.offset, given.length)
+        return ReadEvent(number, _time(event["timestamp"]), self._name(label), *part)
 
     def _turn(
         self,
@@ -537,7 +555,7 @@ class History:
         return Turn(
             *(turn, events[0][0], _time(events[0][1]["timestamp"]), self._brief(asked)),
             [
-                MadeCall(number, self._shown(each.tool), self._shown(each.about), each.state)
+                MadeCall(number, self._name(each.tool), self._name(each.about), each.state)
                 for number, each in zip(calls[:_CALLS], done, strict=False)
             ],
             [self._file(each.change, each.edits) for each in changed[:_FILES]],
@@ -552,7 +570,7 @@ class History:
     def _file(self, change: FileChange, edits: Sequence[Edit]) -> ChangedFile:
         added, removed = diff.count(self._difference(change, Blobs(self._directory / BLOBS)))
         numbers = [edit.id for edit in edits]
-        return ChangedFile(self._shown(change.path), change.kind, added, removed, numbers)
+        return ChangedFile(self._name(change.path), change.kind, added, removed, numbers)
 
     def _difference(self, change: FileChange, blobs: Blobs) -> str:
         """The difference of the redacted contents: what makes a secret of a line may not be in the diff."""
@@ -579,28 +597,28 @@ class History:
         for edit in chosen:
             text = self._difference(edit, blobs)
             added, removed = diff.count(text)
-            shown, left = "", 0
+            part = _Part()
             if (given.diff and not of_turn) or given.edit is not None:
-                shown, left = _part(self._shown(text), given.offset, max(0, room))
-                room -= len(shown)
+                part = _part(self._shown(text), given.offset, max(0, room))
+                room -= len(part.text)
             listed.append(
                 MadeEdit(
                     *(edit.id, edit.origin.conversation, edit.origin.turn, _time(edit.timestamp)),
-                    *(self._shown(edit.tool), edit.kind, self._shown(edit.path), added, removed),
-                    *(self._shown(edit.origin.project), self._shown(edit.old_path), states[edit.id]),
-                    *(shown, left),
+                    *(self._name(edit.tool), edit.kind, self._name(edit.path), added, removed),
+                    *(self._name(edit.origin.project), self._name(edit.old_path), states[edit.id]),
+                    *part,
                 )
             )
-        whole, left = "", 0
+        whole = _Part()
         if of_turn:
             net = histories(sorted(chosen, key=lambda edit: edit.id))
             text = "".join(self._difference(each.change, blobs) for each in net)
-            whole, left = _part(self._shown(text), given.offset, LARGEST)
-        answer = EditsAnswer(HISTORY_NOTE, listed, whole, left, chosen[-1].id if more else 0)
+            whole = _part(self._shown(text), given.offset, LARGEST)
+        answer = EditsAnswer(HISTORY_NOTE, listed, *whole, chosen[-1].id if more else 0)
         lines = [f"[{HISTORY_NOTE}]", "\n".join(map(_describe_edit, listed)) or "No edits."]
-        lines += [f"{whole.rstrip()}{_cut_mark(left, given.offset + len(whole))}"] if of_turn else []
-        lines += [_describe_diff(each, given) for each in listed if each.diff or each.characters_left]
-        lines += [f"[earlier edits: before={answer.before}]"] if answer.before else []
+        lines += [f"{whole.text.rstrip()}{_cut_mark(whole.left, whole.next)}"] if of_turn else []
+        lines += [_describe_diff(each) for each in listed if each.diff or each.characters_left]
+        lines += [f"[earlier edits: before={answer.earlier_before}]"] if answer.earlier_before else []
         return Answer("\n\n".join(lines), answer)
 
 
@@ -643,7 +661,7 @@ def _cursor(text: str) -> Cursor:
     try:
         return msgspec.json.decode(base64.urlsafe_b64decode(text), type=Cursor)
     except (ValueError, msgspec.MsgspecError):
-        raise UsageError("after is not from a result of recall.", "Pass `next` unchanged.") from None
+        raise UsageError("after is not from a result of recall.", "Pass `more_after` unchanged.") from None
 
 
 def _encoded(cursor: Cursor) -> str:
@@ -668,10 +686,18 @@ def _window(events: Sequence[ReadEvent], at: int) -> tuple[int, int]:
     return first, end
 
 
-def _part(text: str, offset: int, length: int) -> tuple[str, int]:
-    """A part of a text, and the number of characters behind it."""
+class _Part(NamedTuple):
+    """A part of a text, the number of characters behind it, and the offset to read on (0 at the end)."""
+
+    text: str = ""
+    left: int = 0
+    next: int = 0
+
+
+def _part(text: str, offset: int, length: int) -> _Part:
     part = text[offset : offset + length]
-    return part, max(0, len(text) - offset - len(part))
+    left = max(0, len(text) - offset - len(part))
+    return _Part(part, left, offset + len(part) if left else 0)
 
 
 def _size(turn: Turn) -> int:
@@ -718,8 +744,8 @@ def _describe_found(found: FoundConversation) -> str:
     return "\n".join([*lines, "  …"] if found.more_hits else lines)
 
 
-def _describe_event(event: ReadEvent, given: ConversationArguments) -> str:
-    left = _cut_mark(event.characters_left, given.offset + len(event.text))
+def _describe_event(event: ReadEvent) -> str:
+    left = _cut_mark(event.characters_left, event.next_offset)
     return f"{event.number} {event.time} {event.kind}: {event.text}{left}"
 
 
@@ -747,6 +773,6 @@ def _describe_edit(edit: MadeEdit) -> str:
     )
 
 
-def _describe_diff(edit: MadeEdit, given: EditsArguments) -> str:
-    left = _cut_mark(edit.characters_left, given.offset + len(edit.diff))
+def _describe_diff(edit: MadeEdit) -> str:
+    left = _cut_mark(edit.characters_left, edit.next_offset)
     return f"edit {edit.edit}:\n{edit.diff.rstrip()}{left}"
