@@ -136,6 +136,22 @@ def parser_of(name: str, description: str) -> argparse.ArgumentParser:
         _add_usage_options(parser)
     elif name == "import":
         parser.add_argument("file", nargs="?", type=Path, metavar="FILE", help="JSON Lines; default: stdin")
+        parser.add_argument(
+            "--from",
+            dest="source",
+            metavar="AGENT,…",
+            help="import the histories of claude-code, codex, opencode, gemini, vibe, pi, or all of these",
+        )
+        parser.add_argument(
+            "--all", action="store_true", help="with --from: of all projects, not only this one"
+        )
+        parser.add_argument("--dry-run", action="store_true", help="with --from: only count what is new")
+        parser.add_argument(
+            "--follow",
+            action="store_true",
+            help="with --from: go on importing what is new until an interrupt",
+        )
+        parser.add_argument("--json", action="store_true", help="with --from: one JSON object per line")
     elif name == "edits":
         _add_edit_actions(parser)
     elif name == "profile":

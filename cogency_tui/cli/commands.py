@@ -171,10 +171,33 @@ def _directory_of(project: Path | None) -> Path:
 
 
 def _import(options: argparse.Namespace) -> int:
-    """Import a conversation that was exported as JSON Lines."""
+    """Import a conversation that was exported as JSON Lines, or the histories of other agents."""
+    if options.source is not None:
+        return _import_agents(options)
+    if options.all or options.dry_run or options.follow or options.json:
+        raise UsageError(
+            "--all, --dry-run, --follow and --json need --from.", "For example: --from claude-code"
+        )
     from cogency_tui.cli.conversations import import_conversation
 
     return _with_recall(lambda recall, _store: import_conversation(recall, options.file))
+
+
+def _import_agents(options: argparse.Namespace) -> int:
+    from cogency_tui.cli.import_agents import import_agents, names_in
+
+    if options.file is not None:
+        raise UsageError("Pass a file or --from, and not both.")
+    names = names_in(options.source)
+    project = None if options.all else Path.cwd().resolve()
+
+    async def run() -> int:
+        async with opened_store() as store:
+            return await import_agents(
+                store, names, project, dry=options.dry_run, follow=options.follow, as_json=options.json
+            )
+
+    return asyncio.run(run())
 
 
 def _with_recall(run: "Callable[[Recall, Store], Awaitable[int]]") -> int:

@@ -34,7 +34,7 @@ from cogency_tui.errors import StoreError, UsageError
 from cogency_tui.protocol.events import Event, Measure
 from cogency_tui.protocol.transcript import call_record
 from cogency_tui.redaction import Redactor, has_secret
-from cogency_tui.store import event_chain, events, summaries
+from cogency_tui.store import event_chain, events, foreign_sessions, summaries
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.column_text import from_column, to_column
 from cogency_tui.store.edit_records import FileChange, State, Version
@@ -112,6 +112,8 @@ class ConversationRecord(msgspec.Struct, frozen=True):
     renamed: bool = False
     effort: Line = ""
     model_chosen: bool = False
+    source: Key = ""
+    original: Key = ""
 
 
 class EventRecord(msgspec.Struct, frozen=True):
@@ -321,18 +323,18 @@ def _head(record: dict[str, Any]) -> HeadRecord:
 def _record(given: dict[str, Any], now: float) -> Record:
     kind = next(iter(given), "")
     if kind == "event":
-        return EventRecord(_event(given["event"], now), msgspec.convert(given["number"], Number))
+        return EventRecord(checked_event(given["event"], now), msgspec.convert(given["number"], Number))
     if kind == "content":
         return msgspec.convert(given, ContentRecord)
     if kind not in _WRAPPED:
         raise ValueError(f"{kind!r} is not part of an export")
     record = msgspec.convert(given[kind], _WRAPPED[kind])
     if isinstance(record, ConversationRecord):
-        _require_project(record.project)
+        require_project(record.project)
         updated = min(record.updated, now)
         return msgspec.structs.replace(record, updated=updated, created=min(record.created, updated))
     if isinstance(record, UsageRecord):
-        _require_amounts(msgspec.convert(_parsed(record.body), Measure))
+        require_amounts(msgspec.convert(_parsed(record.body), Measure))
     if isinstance(record, EditRecord):
         record = _edit(record)
     if isinstance(record, (UsageRecord, EditRecord, MarkRecord)):
@@ -342,7 +344,12 @@ def _record(given: dict[str, Any], now: float) -> Record:
     return record
 
 
-def _event(value: Any, now: float) -> Event:
+def checked_event(value: Any, now: float) -> Event:
+    """Validate an event that comes from outside, and limit its time to `now`.
+
+    Raises:
+        ValueError, RecursionError: it could not be stored, shown or exported.
+    """
     event = events.checked(value)
     _require_shallow(event)
     for image in events.images_of(event):
@@ -387,13 +394,23 @@ def _edit(record: EditRecord) -> EditRecord:
     )
 
 
-def _require_project(project: str) -> None:
+def require_project(project: str) -> None:
+    """Require the full path of a directory.
+
+    Raises:
+        ValueError: it is another text.
+    """
     odd = any(unicodedata.category(character) == "Cc" for character in project)
     if odd or not project.startswith("/") or os.path.normpath(project) != project:
         raise ValueError(f"the project, {project[:200]!r}, is not the full path of a directory")
 
 
-def _require_amounts(measure: Measure) -> None:
+def require_amounts(measure: Measure) -> None:
+    """Require figures that can be stored and summed.
+
+    Raises:
+        ValueError: one is not.
+    """
     for name, value in measure.items():
         if not isinstance(value, (str, bool)):
             try:
@@ -620,6 +637,9 @@ class _Incoming:
             raise ValueError(f"it has the conversation {given.id!r} twice")
         self._project = self._project or given.project
         id = given.id if is_conversation_id(given.id) else new_conversation_id()
+        if given.source and foreign_sessions.find(self._connection, given.source, given.original):
+            # It was imported from there already, and goes on as that.
+            given = msgspec.structs.replace(given, source="", original="")
         # The parent of a fork is not in the file.
         call = given.call if parent else None
         while not insert(self._made(given, id, parent, call), self._connection):
@@ -637,6 +657,8 @@ class _Incoming:
             imported=True,
             effort=given.effort,
             model_chosen=given.model_chosen,
+            source=given.source,
+            original=given.original,
         )
 
     def _event(self, record: EventRecord) -> None:

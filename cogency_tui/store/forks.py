@@ -107,6 +107,8 @@ def _fork(
         call=None,
         trashed=None,
         forked_at=at,
+        source="",
+        original="",
     )
     insert(fork, connection)
     last = event_chain.next_number(connection) - 1

@@ -82,6 +82,15 @@ class Bridge:
             self.total = total
             super().__init__()
 
+    class Forked(Message):
+        """The conversation is another's, and goes on in the fork with this id: the message that was sent in it,
+        or None for none, is still to be sent there."""
+
+        def __init__(self, fork: str, sent: Written | None) -> None:
+            self.fork = fork
+            self.sent = sent
+            super().__init__()
+
     class Compacted(Message):
         """A summary replaced the conversation's context: its figures have changed."""
 
@@ -144,6 +153,8 @@ class Bridge:
         self._steered = False
         """True if the running turn ends at a step for the first message of the queue."""
         self._failed = False
+        self._foreign: str | None = None
+        """The conversation that is another agent's, if that is the one on the screen."""
         """True if an error was the last event of the turn, its end aside."""
         self._stopped = False
         """True while messages wait that a failed turn returns to the user: none is sent."""
@@ -287,6 +298,7 @@ class Bridge:
             # Until then nothing may store the choices of the conversation before with this one.
             self._notice = await self.agent.resume_choices(conversation_id)
         self.conversation_id = conversation_id
+        self._foreign = conversation_id if known is not None and known.source else None
         is_new_fork = known is not None and known.forked_after is not None
         if command := transcript.until:
             from cogency_tui.protocol.events import notice_event
@@ -409,6 +421,10 @@ class Bridge:
 
         queue = self._pacer.renew()
         try:
+            if self._foreign is not None and self._foreign == before:
+                fork = await self.agent.recall.fork(before)
+                self._screen.post_message(self.Forked(fork.id, message))
+                return
             # The turn before a queued message may not be on the screen yet.
             if not queued and await self._catch_up(before) and message is None and not checks:
                 return

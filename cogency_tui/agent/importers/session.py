@@ -27,8 +27,7 @@ LONGEST_TEXT = 16 << 20
 _OTHER_FORMS = (
     ArithmeticError,
     AttributeError,
-    IndexError,
-    KeyError,
+    LookupError,
     RecursionError,
     TypeError,
     ValueError,
@@ -124,6 +123,7 @@ class Session:
         output: str,
         *,
         state: CallState = "done",
+        outcome: str = "",
         duration: float = 0.0,
     ) -> None:
         """Add a command that the user ran, with what it wrote."""
@@ -135,7 +135,7 @@ class Session:
             "ran": {
                 "command": command,
                 "state": state,
-                "outcome": _first_line(output),
+                "outcome": outcome.strip() or _first_line(output),
                 "output": output,
                 "duration": _duration(duration),
             },
@@ -159,7 +159,7 @@ class Session:
 
     def call_tool(self, key: str, at: object, name: str, args: Mapping[str, Any], cycle: str = "") -> None:
         """Add a call of a tool, under our name for it and with our arguments where we have it."""
-        content = json.dumps({"name": name, "args": args}, ensure_ascii=False)
+        content = json.dumps({"name": name, "args": args}, ensure_ascii=False, allow_nan=False)
         if f"{key}=" in self._keys:
             raise ValueError(f"the id {key!r} is taken")
         self._add(key, {"type": "call", "timestamp": self._time(at), "id": key, "content": content}, cycle)
@@ -222,9 +222,18 @@ class Session:
         except _OTHER_FORMS as exc:
             self.skip(place, f"{type(exc).__name__}: {exc}")
 
+    def has(self, key: str) -> bool:
+        """Return whether there is an event with this key."""
+        return key in self._keys
+
     def is_open(self, key: str) -> bool:
         """Return whether this call has no result yet."""
         return key in self._open
+
+    @property
+    def has_open_calls(self) -> bool:
+        """True if a call has no result yet."""
+        return bool(self._open)
 
     def close(self, *, is_running: bool = False) -> None:
         """Complete the session: calls without a result were interrupted, unless the program still runs."""
@@ -280,11 +289,8 @@ def seconds(value: object) -> float | None:
             return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
         except (ValueError, OverflowError):
             return None
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        if value > 1e15:
-            return None
-        number = value / 1000 if value > 1e11 else float(value)
-        return number if math.isfinite(number) and 0 <= number <= 1e11 else None
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= 1e14:
+        return value / 1000 if value > 1e11 else float(value)
     return None
 
 
