@@ -14,7 +14,7 @@ import.
 import asyncio
 import base64
 import os
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
 from datetime import datetime
 from pathlib import Path
@@ -36,7 +36,7 @@ from cogency_tui.errors import CogencyError, StoreError, UsageError
 from cogency_tui.protocol.events import Event, Measure
 from cogency_tui.redaction import Redactor
 from cogency_tui.safe_text import clean
-from cogency_tui.store import usage
+from cogency_tui.store import origins, usage
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.edit_records import Edit, FileChange, Mark
 from cogency_tui.store.edits import Edits
@@ -147,6 +147,8 @@ class FoundConversation(Struct, frozen=True, omit_defaults=True):
     files: int
     hits: list[FoundText]
     more_hits: bool = False
+    source: str = ""
+    """The agent that it was imported from, or whose it is; empty for one of this program and machine."""
 
 
 class RecallAnswer(Struct, frozen=True, omit_defaults=True):
@@ -178,6 +180,7 @@ class ConversationAnswer(Struct, frozen=True, omit_defaults=True):
     """The `around` for earlier events, if there are any."""
     later_start: int = 0
     """The `start` for later events, if there are any."""
+    source: str = ""
 
 
 class MadeCall(Struct, frozen=True, omit_defaults=True):
@@ -222,6 +225,7 @@ class TimelineAnswer(Struct, frozen=True, omit_defaults=True):
     """The `start` for earlier turns, if there are any."""
     later_start: int = 0
     """The `start` for later turns, if there are any."""
+    source: str = ""
 
 
 class MadeEdit(Struct, frozen=True, omit_defaults=True):
@@ -282,7 +286,8 @@ class History:
         """Search conversations."""
         after = _cursor(given.after) if given.after else None
         await self._update_index()
-        async with self._opened() as (_store, recall):
+        async with self._opened() as (store, recall):
+            names = await store.database.read(origins.names)
             page = await recall.page(
                 given.query,
                 where="everywhere" if self._project is None else "project",
@@ -292,7 +297,7 @@ class History:
             )
         answer = RecallAnswer(
             HISTORY_NOTE,
-            [self._found(each) for each in page.listed],
+            [self._found(each, names) for each in page.listed],
             [f"searched as text: {self._shown(each)}" for each in page.problems],
             _encoded(page.next) if page.next else "",
         )
@@ -312,7 +317,8 @@ class History:
             found = await self._readable(store, given.conversation)
             behind = given.limit - 1 - before
             preview = await recall.preview(found.id, at, before=before, behind=behind)
-        return await in_thread(self._read, found, preview, given)
+            names = await store.database.read(origins.names)
+        return await in_thread(self._read, found, self._source(found, names), preview, given)
 
     async def timeline(self, given: TimelineArguments) -> Answer:
         """Sum up turns of a conversation."""
@@ -322,7 +328,8 @@ class History:
             first = given.start or max(1, len(starts) - given.limit + 1)
             if first > len(starts):
                 many = "no turns" if not starts else f"turns 1 to {len(starts)}"
-                raise UsageError(f"Conversation {found.id} has {many}.")
+                raise UsageError(f"Conversation {clean(found.id)} has {many}.")
+            names = await store.database.read(origins.names)
             edits = await Edits(store.database).in_history(found.id)
             turns: list[Turn] = []
             size = 0
@@ -336,10 +343,17 @@ class History:
         later = first + len(turns)
         answer = TimelineAnswer(
             HISTORY_NOTE,
-            *(found.id, self._name(found.title), self._name(found.project), _model(found), len(starts)),
+            *(
+                clean(found.id),
+                self._name(found.title),
+                self._name(found.project),
+                _model(found),
+                len(starts),
+            ),
             turns,
             max(1, first - given.limit) if first > 1 else 0,
             later if later <= len(starts) else 0,
+            self._source(found, names),
         )
         lines = [f"[{HISTORY_NOTE}]", _head(answer), *map(_describe_turn, turns)]
         lines += [f"[earlier turns: start={answer.earlier_start}]"] if answer.earlier_start else []
@@ -425,7 +439,7 @@ class History:
             return await self._at_path(store, given.path, given)
         conversation = await self._readable(store, given.conversation)
         listed = await edits.in_history(conversation.id)
-        paths = Paths(Path(conversation.project), [given.path] if given.path else [])
+        paths = _paths(conversation.project, given.path)
         chosen = [
             edit
             for edit in reversed(listed)
@@ -441,7 +455,7 @@ class History:
         readable: dict[str, bool] = {}
         chosen: dict[int, Edit] = {}
         for project in await self._projects(store):
-            for name in Paths(Path(project), [path]).names:
+            for name in _paths(project, path).names:
                 before, wanted = given.before, given.limit + 1
                 while wanted > 0:
                     page = await edits.of_project(project, path=name, limit=_PAGE, before=before)
@@ -488,21 +502,26 @@ class History:
         path = document.paths[0] if document.kind == "edit" and document.paths else ""
         return self._redactor.text(clean(document.text), file=path)
 
-    def _found(self, listed: ListedConversation) -> FoundConversation:
+    def _source(self, stored: StoredConversation, names: Mapping[str, str]) -> str:
+        return self._name(names.get(stored.source, stored.source))
+
+    def _found(self, listed: ListedConversation, names: Mapping[str, str]) -> FoundConversation:
         stored = listed.conversation
         hits = [
             FoundText(
-                *(hit.event, hit.within, hit.kind, _time(hit.timestamp), self._name(hit.text)),
+                *(hit.event, clean(hit.within), hit.kind, _time(hit.timestamp), self._name(hit.text)),
                 self._name(hit.tool),
             )
             for hit in listed.hits
         ]
         return FoundConversation(
-            *(stored.id, self._name(stored.title), self._name(stored.project), _time(stored.updated)),
-            *(stored.turns, _model(stored), listed.files, hits, listed.more),
+            *(clean(stored.id), self._name(stored.title), self._name(stored.project), _time(stored.updated)),
+            *(stored.turns, _model(stored), listed.files, hits, listed.more, self._source(stored, names)),
         )
 
-    def _read(self, found: StoredConversation, preview: Preview, given: ConversationArguments) -> Answer:
+    def _read(
+        self, found: StoredConversation, source: str, preview: Preview, given: ConversationArguments
+    ) -> Answer:
         numbered = preview.events
         has_earlier, has_later = preview.before, preview.behind
         if given.start is not None:
@@ -519,10 +538,17 @@ class History:
         events = events[first:end]
         answer = ConversationAnswer(
             HISTORY_NOTE,
-            *(found.id, self._name(found.title), self._name(found.project), _model(found), found.turns),
+            *(
+                clean(found.id),
+                self._name(found.title),
+                self._name(found.project),
+                _model(found),
+                found.turns,
+            ),
             events,
             events[0].number if has_earlier and events else 0,
             events[-1].number + 1 if has_later and events else 0,
+            source,
         )
         lines = [f"[{HISTORY_NOTE}]", "", _head(answer)]
         lines += [f"[earlier events: around={answer.earlier_around}]"] if answer.earlier_around else []
@@ -603,7 +629,7 @@ class History:
                 room -= len(part.text)
             listed.append(
                 MadeEdit(
-                    *(edit.id, edit.origin.conversation, edit.origin.turn, _time(edit.timestamp)),
+                    *(edit.id, clean(edit.origin.conversation), edit.origin.turn, _time(edit.timestamp)),
                     *(self._name(edit.tool), edit.kind, self._name(edit.path), added, removed),
                     *(self._name(edit.origin.project), self._name(edit.old_path), states[edit.id]),
                     *part,
@@ -655,6 +681,13 @@ async def _used(store: Store, id: str, since: float, before: float) -> tuple[int
     own: list[Measure] = [measure for moment, measure in inherited if since <= moment < before]
     tokens = sum(each.get("input", 0) + each.get("output", 0) for each in own)
     return used.tokens + tokens, used.dollars + sum(each.get("cost", 0.0) for each in own)
+
+
+def _paths(project: str, path: str | None) -> Paths:
+    try:
+        return Paths(Path(project), [path] if path else [])
+    except ValueError:
+        raise UsageError("path is no path: it has characters that no file name has.") from None
 
 
 def _cursor(text: str) -> Cursor:
@@ -725,7 +758,8 @@ def _turns_of(count: int) -> str:
 
 
 def _head(answer: ConversationAnswer | TimelineAnswer) -> str:
-    facts = (answer.id, answer.project, answer.model, _turns_of(answer.turns))
+    facts = [answer.id, answer.project, answer.model, _turns_of(answer.turns)]
+    facts += [f"from {answer.source}"] if answer.source else []
     return f"{_titled(answer.title)} ({', '.join(facts)})"
 
 
@@ -735,6 +769,7 @@ def _cut_mark(left: int, offset: int) -> str:
 
 def _describe_found(found: FoundConversation) -> str:
     facts = [found.id, found.updated, _turns_of(found.turns), found.model, found.project]
+    facts += [f"from {found.source}"] if found.source else []
     facts += [f"{found.files} file{'' if found.files == 1 else 's'} changed"] if found.files else []
     lines = [_titled(found.title), f"  conversation {', '.join(facts)}"]
     for hit in found.hits:

@@ -125,6 +125,11 @@ async def fill(data: Path, project: Path) -> Past:
         agent = await begin("agent", str(project), parent=id, call="c4")
         await say(agent, "Look for grease", 1010.0)
         tree = await begin("worktree", str(worktrees_of(data, str(project)) / "oil"))
+        await store.database.write(
+            lambda connection: connection.execute(
+                "UPDATE conversations SET source = 'claude-code' WHERE id = ?", (tree,)
+            )
+        )
         await say(tree, "The turnstile of the worktree", 1020.0)
         gone = await begin("trashed", str(project))
         await say(gone, "The turnstile in the trash", 1030.0)
@@ -235,6 +240,9 @@ async def test_recall_finds_this_project_and_its_worktrees_alone(client: Client,
     assert (hit["event"], hit["text"]) == (past.numbers["first"], "Repair the turnstile")
     assert f"at {past.numbers['first']}, prompt: Repair the turnstile" in text
     assert found[past.ids["mine"]]["files"] == 2
+    assert found[past.ids["worktree"]]["source"] == "claude-code"
+    assert "from claude-code" in text
+    assert "source" not in found[past.ids["mine"]]
 
     _text, value = await ask(client, "recall", query="grease")
     [found_in_agent] = value["conversations"]
