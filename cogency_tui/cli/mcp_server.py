@@ -157,8 +157,18 @@ def _server(history: History) -> "Server[Any]":
     async def list_tools(_context: Any, _params: Any) -> types.ListToolsResult:
         return types.ListToolsResult(tools=[_offer(name, tool) for name, tool in _TOOLS.items()])
 
+    running: set[asyncio.Task[types.CallToolResult]] = set()
+
     async def call_tool(_context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
-        return await _call(history, params.name, params.arguments)
+        task = asyncio.create_task(_call(history, params.name, params.arguments))
+        running.add(task)
+        task.add_done_callback(running.discard)
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            # The SDK would cancel again while the store is closed, and leave it open.
+            task.cancel()
+            raise
 
     return Server(
         "cogency-tui",

@@ -514,6 +514,7 @@ async def test_reading_changes_no_file_of_the_store(tmp_path: Path) -> None:
     held.close()
 
 
+@pytest.mark.exhaustive
 async def test_many_events_are_indexed_and_others_found_without(tmp_path: Path) -> None:
     (tmp_path / "project").mkdir()
     past = await fill(tmp_path / "data", tmp_path / "project")
@@ -627,12 +628,22 @@ def test_the_end_of_the_input_ends_it(run: Run) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
+@pytest.mark.exhaustive
 def test_half_a_line_at_the_end_is_answered(run: Run) -> None:
     done = run("mcp", stdin='{"jsonrpc": "2.0", "id": 3, "met')
     assert (done.returncode, done.stderr) == (0, "")
     assert json.loads(done.stdout)["error"]["code"] == -32700
 
 
+@pytest.mark.exhaustive
+def test_a_call_that_is_cancelled_needs_no_answer(run: Run) -> None:
+    cancelled = '{"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 2}}'
+    done = run("mcp", stdin="\n".join([INITIALIZE, ASK, cancelled, request(3, "ping")]))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert {json.loads(line)["id"] for line in done.stdout.splitlines()} >= {1, 3}
+
+
+@pytest.mark.exhaustive
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a device that is full")
 def test_an_answer_that_cannot_be_written_is_reported(run: Run) -> None:
     with Path("/dev/full").open("wb") as full:
@@ -661,6 +672,7 @@ def test_ctrl_c_ends_it_without_a_traceback(tmp_path: Path) -> None:
     assert (program.returncode, errors) == (0, b"")
 
 
+@pytest.mark.exhaustive
 def test_a_client_that_is_gone_ends_it(tmp_path: Path) -> None:
     environ = Past(tmp_path / "data", tmp_path, {}, {}, {}).environ()
     (stdin, target), (source, stdout) = os.pipe(), os.pipe()
