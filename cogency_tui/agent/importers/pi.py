@@ -208,7 +208,7 @@ class _Reading:
             measure["cost"] = cost
         # Entries that were copied are counted in the session that they are from.
         if (measure["input"] or measure["output"]) and (seconds(at) or 0.0) >= self._forked:
-            self.session.spent(key, at, measure)
+            self.session.spent(f"{self.session.id}/{key}", at, measure)
 
     def _block(self, place: str, key: str, at: object, block: dict[str, Any], cycle: str) -> None:
         kind = block["type"]
