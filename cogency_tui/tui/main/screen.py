@@ -347,10 +347,9 @@ class MainScreen(PartialScreen[None]):
         self.notify(f"{added} added by another program.", markup=False)
 
     def on_bridge_forked(self, event: Bridge.Forked) -> None:
-        self._features.conversations.show(event.fork)
+        self._features.conversations.show(event.fork, then=_report_fork)
         if event.sent is not None:
             self.bridge.send(event.sent)
-        self.notify("This goes on in a fork: the imported conversation stays as it was.", markup=False)
 
     def on_bridge_continued(self) -> None:
         self._display.touch(self._display.transcript.resume_turn())
@@ -811,3 +810,7 @@ def _rows_of(widget: Widget, screen: Size) -> int:
 
 def _content_rows(widget: Widget, screen: Size, width: int) -> int:
     return widget.get_content_height(screen, screen, width) + widget.gutter.height
+
+
+def _report_fork(screen: Screen[Any]) -> None:
+    screen.notify("This goes on in a fork: the imported conversation stays as it was.", markup=False)
