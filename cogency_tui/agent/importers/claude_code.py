@@ -130,10 +130,10 @@ class _Reading:
             if record.get("isSidechain") is True and not self._agent:
                 raise ValueError("a sub-agent within its session's file")
             if uuid not in self._seen:
-                self._seen.add(uuid)
                 self._place(record)
                 read = {"user": self._user, "assistant": self._assistant, "attachment": self._attachment}
                 read[kind](place, uuid, record)
+                self._seen.add(uuid)
         elif kind in _TITLES:
             # A summary may be that of another session.
             if kind != "summary" or record.get("leafUuid") in self._seen:
@@ -255,9 +255,13 @@ class _Reading:
 
     def _call(self, at: object, block: dict[str, Any], cycle: str) -> None:
         key, name, given = text(block["id"]), text(block["name"]), an_object(block["input"])
-        ours, args = translated(name, given, self.session.project)
-        if (plan := self._tasks.translated(key, name, given)) is not None:
-            ours, args = "plan", plan
+        try:
+            ours, args = translated(name, given, self.session.project)
+            if (plan := self._tasks.translated(key, name, given)) is not None:
+                ours, args = "plan", plan
+        except (KeyError, TypeError):
+            # The model's mistake, which the result reports.
+            ours, args = name, given
         path = given.get("file_path")
         if name == "Write" and path in self._files:
             args["overwrite"] = True

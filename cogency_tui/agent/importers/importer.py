@@ -19,7 +19,7 @@ from cogency_tui.store import foreign_sessions
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.edit_records import ABSENT, FileChange
 from cogency_tui.store.export_import import checked_event, is_portable, require_amounts, require_project
-from cogency_tui.store.foreign_sessions import ForeignConversation, Stored
+from cogency_tui.store.foreign_sessions import AGENTS, ForeignConversation, Stored
 from cogency_tui.store.store import Store
 
 READERS: Mapping[str, tuple[str, str]] = {
@@ -31,16 +31,6 @@ READERS: Mapping[str, tuple[str, str]] = {
     "pi": ("pi", "Pi"),
 }
 """The modules and classes of the readers, by the names of their agents."""
-
-TITLES = {
-    "claude-code": "Claude Code",
-    "codex": "Codex",
-    "opencode": "opencode",
-    "gemini": "Gemini CLI",
-    "vibe": "Vibe",
-    "pi": "pi",
-}
-"""What users call the agents."""
 
 _FILE_MODE = 0o644
 _LONGEST_KEY = 256
@@ -69,7 +59,7 @@ class Tally:
     @property
     def title(self) -> str:
         """The name of the agent for the user."""
-        return TITLES.get(self.name, self.name)
+        return AGENTS.get(self.name, self.name)
 
 
 def create_reader(name: str) -> Reader:

@@ -386,6 +386,29 @@ def test_unknown_records_and_blocks_are_counted(tmp_path: Path) -> None:
     ]
 
 
+def test_a_call_with_wrong_arguments_stays_as_it_is(tmp_path: Path) -> None:
+    given = {"todos": ["broken", {"content": "One", "status": "pending"}]}
+    call = {"type": "tool_use", "id": "t1", "name": "TodoWrite", "input": given}
+    result = {"type": "tool_result", "tool_use_id": "t1", "is_error": True, "content": "Invalid"}
+
+    session = _records(
+        tmp_path / "s.jsonl", _record("assistant", "a", [call]), _record("user", "u", [result])
+    )
+
+    assert [json.loads(content) for kind, _, content in shown(session) if kind == "call"] == [
+        {"name": "TodoWrite", "args": given}
+    ]
+    assert (shown(session)[1], session.unknown) == (("result", "t1=", "failed: Invalid"), [])
+
+
+def test_a_record_that_comes_again_is_read_once(tmp_path: Path) -> None:
+    hello = _record("user", "u", "Hello")
+
+    session = _records(tmp_path / "s.jsonl", {**hello, "message": "broken"}, hello, hello)
+
+    assert (shown(session), session.unknown_count) == ([("user", "u", "Hello")], 1)
+
+
 def test_tasks_are_a_plan(tmp_path: Path) -> None:
     def call(key: str, name: str, **given: str) -> dict[str, Any]:
         block = {"type": "tool_use", "id": key, "name": name, "input": given}

@@ -319,6 +319,18 @@ def test_an_edit_is_known_only_where_the_session_shows_the_contents(
     assert session.unknown == []
 
 
+def test_a_call_with_wrong_arguments_stays_as_it_is(tmp_path: Path) -> None:
+    session = _entries(
+        tmp_path / "s.jsonl", _call("edit", path="f", edits="all"), _result("Bad", isError=True)
+    )
+
+    assert shown(session) == [
+        ("call", "t", '{"name": "edit", "args": {"path": "f", "edits": "all"}}'),
+        ("result", "t=", "failed: Bad"),
+    ]
+    assert session.unknown == []
+
+
 def test_refused_and_open_calls(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
     session = _entries(
