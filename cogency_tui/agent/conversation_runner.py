@@ -224,8 +224,8 @@ class Conversations:
             await work(conversation, queue)
 
     async def _require_files(self, id: str) -> None:
-        """Require that the project is there, and that the conversation is not of a rerun whose scratch copy
-        is not the project here.
+        """Require that the project is there, and that the conversation is neither another agent's nor of a
+        rerun whose scratch copy is not the project here.
 
         Raises:
             StoreError: the store cannot be opened.
@@ -236,6 +236,11 @@ class Conversations:
         if not await asyncio.to_thread(self._agent.project.is_dir):
             raise UsageError(*missing_directory(self._agent))
         known = await (await self._agent.store()).conversation(id)
+        if known is not None and known.source:
+            raise UsageError(
+                "This conversation is from another agent or machine, and continues only in a fork.",
+                f"Fork it: cogency-tui conversations fork {id}",
+            )
         if known is None or known.project == str(self._agent.project):
             return
         if is_in_one(Path(known.project), "rerun"):

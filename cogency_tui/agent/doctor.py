@@ -28,8 +28,10 @@ from cogency_tui.providers.configured_providers import (
 )
 from cogency_tui.providers.models import Ending, ModelFacts, ending_of, load_models
 from cogency_tui.search_paths import find_program
-from cogency_tui.store.check_and_repair import Damage, check
-from cogency_tui.store.search.index_file import INDEX
+from cogency_tui.store.check_and_repair import Damage, check, extent
+from cogency_tui.store.copies import DIRECTORY as COPIES
+from cogency_tui.store.database import FILE
+from cogency_tui.store.search.index_file import BLOBS, INDEX
 from cogency_tui.store.search.search_thread import SearchService
 from cogency_tui.store.store import Store
 from cogency_tui.tools.shell.sandbox import Sandbox
@@ -286,17 +288,45 @@ async def _data(directory: Path) -> list[Finding]:
     return findings if any(damage.of_store for damage in damages) else [*findings, await _store(directory)]
 
 
+async def verify_store(directory: Path) -> list[Finding]:
+    """Read everything that the store in `directory` has, and check each event against the hash chain."""
+    if not (directory / FILE).exists():
+        return [Finding("store", "ok", f"{directory} has no history yet")]
+    findings = await _data(directory)
+    try:
+        found = await asyncio.to_thread(extent, directory)
+    except CogencyError as exc:
+        return findings or [Finding("store", "bad", str(exc), exc.hint)]
+    is_whole = not any(finding.state == "bad" for finding in findings)
+    what = f"{_counted(found.conversations, 'conversation')}, {_counted(found.events, 'event')}"
+    what += ", all as recorded" if is_whole else ""
+    findings.append(Finding("history", "ok" if is_whole else "note", what))
+    if found.lost:
+        what = f"{_counted(found.lost, 'event')} lost, as an earlier repair reported"
+        findings.append(Finding("history", "note", what))
+    if found.unchained:
+        what = f"{_counted(found.unchained, 'event')} without an entry in the hash chain"
+        findings.append(Finding("history", "note", f"{what}: an earlier version wrote them"))
+    findings.append(Finding("contents", "ok", f"{_counted(found.contents, 'stored version')} of files"))
+    names = ", ".join(copy.name for copy in found.copies) or "none yet"
+    return [*findings, Finding("copies", "ok" if found.copies else "note", names)]
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
 def _damaged(damage: Damage) -> Finding:
     if damage.of_store:
         return Finding("store", "bad", f"{damage.path} is damaged: {damage.what}", _REPAIR)
     if damage.path.name == INDEX:
         advice = "It is rebuilt automatically, or by `cogency-tui doctor --rebuild`; no data is lost."
         return Finding("search index", "note", f"{damage.path} is damaged: {damage.what}", advice)
+    if damage.path.name == BLOBS:
+        advice = "Restore what is still in the files with `cogency-tui doctor --repair`."
+        return Finding("contents", "bad", f"{damage.path} is damaged: {damage.what}", advice)
     return Finding(
-        "contents",
-        "bad",
-        f"{damage.path} is damaged: {damage.what}",
-        "Other versions of these files may be intact.",
+        "copies" if damage.path.parent.name == COPIES else "history", "bad", f"{damage.path}: {damage.what}"
     )
 
 

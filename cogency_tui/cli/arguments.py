@@ -114,6 +114,8 @@ def parser_of(name: str, description: str) -> argparse.ArgumentParser:
     elif name == "acp":
         # The editor sends the directory of each conversation.
         _add_agent_options(parser, cwd=False)
+    elif name == "mcp":
+        _add_scope(parser)
     elif name == "serve":
         parser.add_argument("--port", type=_count, default=8765, metavar="N", help="port; 0 for any free one")
         _add_agent_options(parser)
@@ -140,6 +142,22 @@ def parser_of(name: str, description: str) -> argparse.ArgumentParser:
             metavar="FILE",
             help="JSON Lines of `conversations export`; default: stdin",
         )
+        parser.add_argument(
+            "--from",
+            dest="source",
+            metavar="AGENT,…",
+            help="import the histories of claude-code, codex, opencode, gemini, vibe, pi, or all of these",
+        )
+        parser.add_argument(
+            "--all", action="store_true", help="with --from: of all projects, not only this one"
+        )
+        parser.add_argument("--dry-run", action="store_true", help="with --from: only count what is new")
+        parser.add_argument(
+            "--follow",
+            action="store_true",
+            help="with --from: go on importing what is new until an interrupt",
+        )
+        parser.add_argument("--json", action="store_true", help="with --from: one JSON object per line")
     elif name == "edits":
         _add_edit_actions(parser)
     elif name == "profile":
@@ -184,6 +202,9 @@ def parser_of(name: str, description: str) -> argparse.ArgumentParser:
         parser.add_argument("shell", choices=("bash", "zsh", "fish"))
     elif name == "doctor":
         parser.add_argument("--rebuild", action="store_true", help="rebuild the search index")
+        parser.add_argument(
+            "--verify", action="store_true", help="check every event, stored file and copy of the store"
+        )
         parser.add_argument(
             "--repair", action="store_true", help="recover the readable part of a damaged store"
         )
@@ -288,12 +309,16 @@ def _add_usage_options(parser: argparse.ArgumentParser) -> None:
         "--since", default="30d", metavar="TIME", help="30d, 2026-05-01, … or all; default: 30d"
     )
     parser.add_argument("--until", metavar="TIME", help="end of the period; default: now")
+    _add_scope(parser)
+    parser.add_argument("--json", action="store_true", help="one JSON object")
+
+
+def _add_scope(parser: argparse.ArgumentParser) -> None:
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--all", action="store_true", help="include all projects")
     where.add_argument(
         "--project", type=Path, metavar="DIR", help="project directory; default: the current one"
     )
-    parser.add_argument("--json", action="store_true", help="one JSON object")
 
 
 def _add_edit_actions(parser: argparse.ArgumentParser) -> None:

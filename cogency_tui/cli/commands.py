@@ -169,9 +169,7 @@ def _usage(options: argparse.Namespace) -> int:
     """Report tokens, cost, time, calls and hunks by model, tool, file, project or week."""
     from cogency_tui.cli.usage import print_usage
 
-    project = None if options.all else (options.project or Path.cwd()).resolve()
-    if options.project is not None and not options.project.is_dir():
-        raise UsageError(f"{options.project} is no directory.", "--project takes the directory of a project.")
+    project = None if options.all else _directory_of(options.project)
 
     async def run(recall: "Recall", _store: "Store") -> int:
         return await print_usage(
@@ -181,11 +179,45 @@ def _usage(options: argparse.Namespace) -> int:
     return with_recall(run)
 
 
+def _directory_of(project: Path | None) -> Path:
+    """The directory of --project, or the current one.
+
+    Raises:
+        UsageError: it is no directory.
+    """
+    if project is not None and not project.is_dir():
+        raise UsageError(f"{project} is no directory.", "--project takes the directory of a project.")
+    return (project or Path.cwd()).resolve()
+
+
 def _import(options: argparse.Namespace) -> int:
-    """Import conversations that were exported as JSON Lines."""
+    """Import conversations that were exported as JSON Lines, or the histories of other agents."""
+    if options.source is not None:
+        return _import_agents(options)
+    if options.all or options.dry_run or options.follow or options.json:
+        raise UsageError(
+            "--all, --dry-run, --follow and --json need --from.", "For example: --from claude-code"
+        )
     from cogency_tui.cli.archive import import_file
 
     return import_file(options.file)
+
+
+def _import_agents(options: argparse.Namespace) -> int:
+    from cogency_tui.cli.import_agents import import_agents, names_in
+
+    if options.file is not None:
+        raise UsageError("Pass a file or --from, and not both.")
+    names = names_in(options.source)
+    project = None if options.all else Path.cwd().resolve()
+
+    async def run() -> int:
+        async with opened_store() as store:
+            return await import_agents(
+                store, names, project, dry=options.dry_run, follow=options.follow, as_json=options.json
+            )
+
+    return asyncio.run(run())
 
 
 def with_recall(run: "Callable[[Recall, Store], Awaitable[int]]") -> int:
@@ -312,6 +344,13 @@ def _acp(options: argparse.Namespace) -> int:
     return serve_editor(flags_of(options))
 
 
+def _mcp(options: argparse.Namespace) -> int:
+    """Serve your history to other agents as an MCP server on stdin and stdout, read-only."""
+    from cogency_tui.cli.mcp_server import serve_history
+
+    return serve_history(None if options.all else _directory_of(options.project))
+
+
 def _serve(options: argparse.Namespace) -> int:
     """Serve the interface to a browser on this machine."""
     from cogency_tui.agent.edits.startup_recovery import settle_left
@@ -325,12 +364,14 @@ def _serve(options: argparse.Namespace) -> int:
 
 def _doctor(options: argparse.Namespace) -> int:
     """Check the installation and suggest fixes."""
-    from cogency_tui.cli.doctor import examine, rebuild, repair
+    from cogency_tui.cli.doctor import examine, rebuild, repair, verify
 
     if options.repair:
         return repair()
     if options.rebuild:
         return rebuild()
+    if options.verify:
+        return asyncio.run(verify(as_json=options.json))
     from cogency_tui.tui.doctor_checks import examine_interface
 
     return asyncio.run(examine(as_json=options.json, online=options.online, interface=examine_interface))
@@ -396,6 +437,7 @@ COMMANDS: dict[str, Command] = {
     "hooks": _hooks,
     "config": _config,
     "acp": _acp,
+    "mcp": _mcp,
     "serve": _serve,
     "doctor": _doctor,
     "completions": _completions,

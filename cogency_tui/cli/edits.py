@@ -49,7 +49,7 @@ class Paths:
         # A link's own path and its target: a tool changes the file, a command may change the link.
         joined = [project / path for path in given]
         spellings = [*map(Path, map(os.path.normpath, joined)), *map(Path, map(os.path.realpath, joined))]
-        self._names = {
+        self.names = {
             path.relative_to(project).as_posix() if path.is_relative_to(project) else path.as_posix()
             for path in spellings
         }
@@ -59,7 +59,7 @@ class Paths:
         return not self._given or any(
             path == name or path.startswith(f"{name}/") or (name == "." and not path.startswith("/"))
             for path in filter(None, paths)
-            for name in self._names
+            for name in self.names
         )
 
     def narrow(self, plan: Plan) -> Plan:

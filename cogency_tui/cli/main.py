@@ -77,8 +77,8 @@ def _report_notices(arguments: Sequence[str]) -> None:
     """Print the notices of the store that no screen, turn or command has shown."""
     from cogency_tui.store import unseen_notices
 
-    # The output of an editor's or a browser page's program is not read: a turn there shows the notices.
-    if arguments[:1] != ["acp"] and not _is_in_browser():
+    # The output of an editor's, an agent's or a browser page's program is not read: a turn shows the notices.
+    if arguments[:1] not in (["acp"], ["mcp"]) and not _is_in_browser():
         unseen_notices.report(data_path(), lambda notice: standard_streams.remark(clean(notice)))
 
 

@@ -105,7 +105,11 @@ async def run_turn(agent: Agent, options: RunOptions) -> int:
         await agent.open(patient=True)
         conversation = options.conversation
         if conversation is not None:
-            conversation = (await (await agent.store()).resolve(conversation)).id
+            found = await (await agent.store()).resolve(conversation)
+            if found.source:
+                found = await agent.recall.fork(found.id)
+                talk(f"The imported conversation continues in the fork {found.id}.")
+            conversation = found.id
             if unusable := await agent.resume_choices(conversation):
                 talk(unusable)
         else:

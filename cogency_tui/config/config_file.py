@@ -6,7 +6,14 @@ from typing import Any, cast
 import msgspec
 
 from cogency_tui.config import hooks, language_servers, mcp
-from cogency_tui.config.schema import AgentSettings, BudgetSettings, ProviderSettings, Settings, SpanLimits
+from cogency_tui.config.schema import (
+    AgentSettings,
+    BudgetSettings,
+    HistorySettings,
+    ProviderSettings,
+    Settings,
+    SpanLimits,
+)
 from cogency_tui.config.toml_reader import line_of, line_of_key, parse, place
 from cogency_tui.config.workflows import WorkflowError, check_workflows, problem_of, read_workflow
 from cogency_tui.errors import ConfigError
@@ -110,7 +117,7 @@ def _check(path: Path, text: str, table: dict[str, Any]) -> None:
 def _kind_below(kind: type[msgspec.Struct], key: str) -> type[msgspec.Struct] | None:
     """The struct of the table below this key, if it is a known one."""
     if kind is Settings:
-        return BudgetSettings if key == "budget" else None
+        return {"budget": BudgetSettings, "history": HistorySettings}.get(key)
     return SpanLimits if kind is BudgetSettings and key in BudgetSettings.__struct_fields__ else None
 
 

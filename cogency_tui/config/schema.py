@@ -154,6 +154,18 @@ class BudgetSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     day: Annotated[SpanLimits, _option("per day (local time)")] = SpanLimits()
 
 
+class HistorySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The `[history]` table."""
+
+    copies: Annotated[
+        bool,
+        _option(
+            "Copy the history each week, beside it; the last three copies remain",
+            "Weekly copy of the history",
+        ),
+    ] = True
+
+
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """All options. Field names are the keys of the configuration file."""
 
@@ -402,6 +414,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             unit="s",
         ),
     ] = 60.0
+    history: Annotated[HistorySettings, _option("", group="History", rare=True)] = HistorySettings()
     providers: Annotated[
         dict[str, ProviderSettings],
         _option(

@@ -87,7 +87,8 @@ class UserEvent(TypedDict):
     neither interrupted nor unanswered, and the message is what the model answers next.
 
     The first message of a conversation carries the `environment`: a block that describes where the model
-    works. `hooks_context` is what hooks have for the model, `hooks_added` how much of it each.
+    works. `hooks_context` is what hooks have for the model, `hooks_added` how much of it each. `original` is
+    the id of an imported message in the agent that it is from; other events have theirs as `id`.
     `conversation` is the conversation's id, where events are printed. `sources` and `possible_sources` are
     as in `ResultPayload`: those of a command that the user ran, and of tools in the system prompt.
     """
@@ -107,6 +108,7 @@ class UserEvent(TypedDict):
     images: NotRequired[list[Image]]
     hooks_context: NotRequired[str]
     hooks_added: NotRequired[list[HookAddition]]
+    original: NotRequired[str]
 
 
 class ThinkEvent(TypedDict):

@@ -28,7 +28,7 @@ import msgspec
 from cogency_tui.errors import UsageError
 from cogency_tui.protocol.events import Event
 from cogency_tui.redaction import Redactor
-from cogency_tui.store import export_import
+from cogency_tui.store import export_import, foreign_sessions, origins
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.column_text import from_column, to_column
 from cogency_tui.store.edits import COLUMNS as EDIT_COLUMNS
@@ -52,9 +52,9 @@ from cogency_tui.store.export_import import (
     SummaryRecord,
     UsageRecord,
     blamed_on,
+    checked_event,
     decoded_head,
     decoded_line,
-    portable_event,
     store_content,
     tree,
 )
@@ -548,6 +548,8 @@ class _Restoration(Incoming):
                 if not self._is_here or isinstance(record, EditRecord):
                     with blamed_on(number):
                         self.take(record)
+            if not self._is_here:
+                self.close()
             self._attach(root)
         finally:
             for place in places:
@@ -587,6 +589,11 @@ class _Restoration(Incoming):
         return _Place(record, new_conversation_id(), "new")
 
     def _candidates(self, record: ConversationRecord, parent: str | None, position: int) -> Iterator[str]:
+        if record.source == f"{origins.PREFIX}{origins.own(self._connection).id}":
+            # Another store has it from this one.
+            yield record.original
+        elif found := self._from_source(record):
+            yield found.id
         yield record.id
         first = next(self._block.events(position, self._now), None)
         yield _derived(record, parent, sha256(_fingerprint(first)).hexdigest())
@@ -597,10 +604,16 @@ class _Restoration(Incoming):
         for attempt in range(3):
             yield _derived(record, parent, f"{digest.hexdigest()} {attempt}")
 
+    def _from_source(self, record: ConversationRecord) -> StoredConversation | None:
+        """Return the conversation that was imported from the same source."""
+        if not record.source:
+            return None
+        return foreign_sessions.find(self._connection, record.source, record.original)
+
     def _state(
         self, id: str, record: ConversationRecord, parent: str | None, position: int
     ) -> Literal["new", "here", "continued", "another"]:
-        sql = "SELECT parent, call, project FROM conversations WHERE id = ?"
+        sql = "SELECT parent, call, project, source FROM conversations WHERE id = ?"
         row = self._connection.execute(sql, (to_column(id),)).fetchone()
         if row is None:
             return "new"
@@ -611,7 +624,9 @@ class _Restoration(Incoming):
             for theirs in self._block.events(position, self._now):
                 own = next(ours, None)
                 if own is None:
-                    return "continued" if from_column(row[2]) == record.project else "another"
+                    # What another store owns is continued by that alone.
+                    is_ours = not row[3].startswith(origins.PREFIX)
+                    return "continued" if is_ours and from_column(row[2]) == record.project else "another"
                 if not self._is_same(own[1], theirs):
                     return "another"
         return "here"
@@ -623,7 +638,7 @@ class _Restoration(Incoming):
         with closing(self._connection.execute(sql, (to_column(id),))) as rows:
             for seq, body in rows:
                 try:
-                    event = portable_event(json.loads(from_column(body)), float("inf"))
+                    event = checked_event(json.loads(from_column(body)), float("inf"))
                 except _FAULTS:
                     continue
                 yield seq, event
@@ -647,6 +662,9 @@ class _Restoration(Incoming):
         above = self._places.get(given.parent or "") if self.root else None
         self._enter(place)
         if place.state == "new":
+            is_own = given.source == f"{origins.PREFIX}{origins.own(self._connection).id}"
+            if is_own or self._from_source(given):
+                given = msgspec.structs.replace(given, source="", original="")
             made = self._made(given, place.id, above.id if above else None, given.call)
             if not insert(replace(made, trashed=given.trashed), self._connection):
                 raise ValueError(f"the id {place.id!r} is taken")

@@ -9,17 +9,20 @@ import json
 import shutil
 import sqlite3
 import struct
-from collections.abc import Iterator, Mapping
-from contextlib import closing
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass
+from hashlib import file_digest
 from itertools import chain
 from pathlib import Path
 
 from cogency_tui.errors import StoreError
 from cogency_tui.file_lock import file_lock
-from cogency_tui.store import export_import, schema_backup
+from cogency_tui.store import event_chain, export_import, schema_backup
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.column_text import from_column
+from cogency_tui.store.copies import copies_in
 from cogency_tui.store.database import (
     FILE,
     LOCK,
@@ -37,9 +40,13 @@ from cogency_tui.store.migrations import NewerSchemaError, migrate, pending
 from cogency_tui.store.open_locks import Presence
 from cogency_tui.store.recovery import Recovered, recover, unreadable
 from cogency_tui.store.search.index_file import BLOBS, INDEX
+from cogency_tui.store.store import COLUMNS
 
 _MOST = 3
 """Most findings of one kind that are listed."""
+
+_MOST_SPANS = 20
+_FARTHEST = 1 << 62
 
 _WAL_MAGIC = (0x377F0682, 0x377F0683)
 _WAL_HEADER = 32
@@ -87,10 +94,45 @@ def _check(directory: Path) -> list[Damage]:
         with closing(open_to_read(path, _PATIENCE, untouched=True)) as connection:
             found += [Damage(path, what, True) for what in _database(connection)]
             if not found:
+                found += _history(connection, path)
                 found += _contents(connection, Blobs(directory / BLOBS))
     except (OSError, sqlite3.Error) as exc:
         found.append(Damage(path, str(exc), True))
+    found += (Damage(copy, what) for copy in copies_in(directory) for what in _copy(copy))
     return [*found, *_index(directory / INDEX)]
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """What a check has read: numbers of conversations, events and contents of files; the numbers of events
+    that a repair found lost, and that an earlier version wrote without an entry in the chain; and the copies,
+    the newest first.
+    """
+
+    conversations: int
+    events: int
+    contents: int
+    lost: int
+    unchained: int
+    copies: tuple[Path, ...]
+
+
+def extent(directory: Path) -> Extent:
+    """Count what the store in `directory` has.
+
+    Raises:
+        StoreError: it cannot be read.
+    """
+    path = directory / FILE
+    try:
+        with closing(open_to_read(path, _PATIENCE, untouched=True)) as connection:
+            (conversations,) = connection.execute("SELECT count(*) FROM conversations").fetchone()
+            report = event_chain.verify(connection)
+            contents = len({row[0] for row in connection.execute(_CONTENTS)})
+    except (OSError, sqlite3.Error) as exc:
+        raise store_error(exc, path) from exc
+    copies = tuple(copies_in(directory))
+    return Extent(conversations, report.events, contents, report.lost, report.unchained, copies)
 
 
 def repair(directory: Path) -> list[str]:
@@ -101,9 +143,11 @@ def repair(directory: Path) -> list[str]:
         StoreError: another program has the store open, nothing can be read, or the path is no file.
     """
     path = directory / FILE
-    damaged = any(damage.of_store for damage in check(directory))
+    damages = check(directory)
+    damaged = any(damage.of_store for damage in damages)
+    lacking = any(damage.path.name == BLOBS for damage in damages)
     aside = sorted(each for each in directory.glob(f"{FILE}.damaged-*") if each.suffix[-1].isdigit())
-    if not damaged and not aside:
+    if not (damaged or lacking or aside):
         return []
     if others := Presence(directory).elsewhere():
         pids = ", ".join(sorted({str(mark.pid) for mark in others}))
@@ -112,10 +156,120 @@ def repair(directory: Path) -> list[str]:
         with file_lock(directory / LOCK, _PATIENCE) as alone:
             if not alone:
                 raise StoreError(f"{path} is being opened by another process.", "Try again.")
-            done = _repaired(path) if damaged else []
-            return [*done, *(line for each in aside for line in _brought_back(path, each))]
+            done = _repaired(path) if damaged and _is_broken(path) else []
+            done += _restored(path) if damaged else []
+            done += (line for each in aside for line in _brought_back(path, each))
+            return [*done, *_refilled(path)]
     except (OSError, sqlite3.Error) as exc:
         raise store_error(exc, path) from exc
+
+
+def _is_broken(path: Path) -> bool:
+    """Return whether the database itself is damaged, and not only its history."""
+    if not size_of(path) or [*_wal(companions(path)[0])]:
+        return True
+    try:
+        with closing(open_to_read(path, _PATIENCE, untouched=True)) as connection:
+            return bool([*_database(connection)])
+    except (OSError, sqlite3.Error):
+        return True
+
+
+def _restored(path: Path) -> list[str]:
+    """Restore what the chain shows as missing or altered from the copies, and what only these have; accept
+    the loss of the rest."""
+    done: list[str] = []
+    copies = copies_in(path.parent)
+    with closing(_connected(path)) as connection:
+        report = event_chain.verify(connection)
+        left = [*report.missing, *report.altered]
+        for copy in copies:
+            with suppress(sqlite3.Error), closing(open_to_read(copy, _PATIENCE, untouched=True)) as source:
+                connection.execute("BEGIN IMMEDIATE")
+                with connection:
+                    restored = _restored_from(connection, source, left)
+                left = [number for number in left if number not in restored]
+                if restored:
+                    done.append(f"{_events(sorted(restored))} restored from {copy}.")
+        connection.execute("BEGIN IMMEDIATE")
+        with connection:
+            event_chain.accept_losses(connection, left, time.time())
+    missing = sorted({*left} & {*report.missing})
+    altered = sorted({*left} & {*report.altered})
+    done += [f"{_events(missing)} lost: no copy has them."] if missing else []
+    if altered:
+        originals = "original" if len(altered) == 1 else "originals"
+        done.append(f"{_events(altered)} changed by another program: no copy has the {originals}.")
+    return [*done, *(line for copy in copies for line in _brought_back(path, copy))]
+
+
+def _refilled(path: Path) -> Iterator[str]:
+    """Restore lost contents from the files that still have them."""
+    blobs = Blobs(path.parent / BLOBS)
+    restored: list[str] = []
+    lost: list[str] = []
+    with closing(open_to_read(path, _PATIENCE, untouched=True)) as connection:
+        for digest, size, _ in _lost_contents(connection, blobs):
+            where = "SELECT DISTINCT project, path FROM edits WHERE before_digest = ?1 OR after_digest = ?1"
+            places = [
+                Path(from_column(row[0]), from_column(row[1])) for row in connection.execute(where, (digest,))
+            ]
+            if any(_put_back(place, digest, size, blobs) for place in places):
+                restored.append(digest)
+            else:
+                lost.append(str(places[-1]) if places else "an image")
+    blobs.sync()
+    if restored:
+        yield f"{_versions(len(restored))} of files restored from the files themselves."
+    if lost:
+        named = ", ".join(sorted({*lost})[:_MOST_SPANS])
+        yield f"{_versions(len(lost))} of files cannot be restored: {named}."
+
+
+def _put_back(file: Path, digest: str, size: int, blobs: Blobs) -> bool:
+    """Store the content of a file again, if it has this digest."""
+    try:
+        if file.is_symlink() or not file.is_file() or file.stat().st_size != size:
+            return False
+        with file.open("rb") as source:
+            if file_digest(source, "sha256").hexdigest() != digest:
+                return False
+            return blobs.put(source).digest == digest
+    except (OSError, ValueError):
+        return False
+
+
+def _versions(count: int) -> str:
+    return "1 stored version" if count == 1 else f"{count:,} stored versions"
+
+
+def _restored_from(
+    connection: sqlite3.Connection, source: sqlite3.Connection, numbers: list[int]
+) -> set[int]:
+    """Restore events, with the rows of their conversations where these are lost."""
+    owners = "SELECT conversation_id FROM events WHERE seq = ?"
+    for (id,) in {row for number in numbers for row in source.execute(owners, (number,))}:
+        row = source.execute(f"SELECT {COLUMNS} FROM conversations WHERE id = ?", (id,)).fetchone()
+        # A recovery has given a lost conversation a row without a provider.
+        there = connection.execute("SELECT provider FROM conversations WHERE id = ?", (id,)).fetchone()
+        if row is not None and there is None:
+            marks = ", ".join("?" * len(row))
+            connection.execute(f"INSERT INTO conversations ({COLUMNS}) VALUES ({marks})", row)
+        elif row is not None and not there[0]:
+            assignments = ", ".join(f"{name} = ?" for name in COLUMNS.split(", "))
+            connection.execute(f"UPDATE conversations SET {assignments} WHERE id = ?", (*row, id))
+    return {*event_chain.restore(connection, numbers, source)}
+
+
+def _events(numbers: Sequence[int]) -> str:
+    """Name events by their numbers: `3 events (5–6, 9) were`."""
+    named = [
+        f"{first}" if first == last else f"{first}–{last}"
+        for first, last in event_chain.spans(sorted(numbers))
+    ]
+    more = f" and {len(named) - _MOST_SPANS:,} more places" if len(named) > _MOST_SPANS else ""
+    listed = f"({', '.join(named[:_MOST_SPANS])}{more})"
+    return f"1 event {listed} was" if len(numbers) == 1 else f"{len(numbers):,} events {listed} were"
 
 
 def _repaired(path: Path) -> list[str]:
@@ -296,6 +450,66 @@ def _database(connection: sqlite3.Connection) -> Iterator[str]:
         yield str(exc)
 
 
+def _history(connection: sqlite3.Connection, path: Path) -> Iterator[Damage]:
+    """Describe events that are not as the chain has them, and what only a copy has."""
+    if pending(connection):
+        return
+    report = event_chain.verify(connection)
+    if report.missing:
+        yield Damage(path, f"{_events(report.missing)} removed by another program, or lost", True)
+    if report.altered:
+        yield Damage(path, f"{_events(report.altered)} changed by another program", True)
+    for copy in copies_in(path.parent):
+        with suppress(sqlite3.Error), closing(open_to_read(copy, _PATIENCE, untouched=True)) as source:
+            if lost := _only_in(source, connection):
+                count = "1 conversation" if len(lost) == 1 else f"{len(lost):,} conversations"
+                yield Damage(path, f"{count} of {copy.name} missing", True)
+                return
+            if report.is_whole and (differing := _rewritten(source, connection)):
+                what = f"event {differing} and later ones were changed by another program"
+                yield Damage(path, f"{what}; {copy} has the originals")
+                return
+
+
+def _only_in(source: sqlite3.Connection, connection: sqlite3.Connection) -> list[str]:
+    """Return the conversations of a copy that the store lacks."""
+    ids = "SELECT id FROM conversations WHERE call IS NULL"
+    there = {id for (id,) in connection.execute(ids)}
+    return [from_column(id) for (id,) in source.execute(ids) if id not in there]
+
+
+def _rewritten(source: sqlite3.Connection, connection: sqlite3.Connection) -> int:
+    """Return the number of the first event that a copy has with another content, although the chain is whole;
+    0 where there is none."""
+    last = None if pending(source) else event_chain.last_entry(source, _FARTHEST)
+    if last is None or _digest_at(connection, last.seq) == last.digest:
+        return 0
+    low, high = 0, last.seq
+    while high - low > 1:
+        middle = (low + high) // 2
+        same = _digest_at(source, middle) == _digest_at(connection, middle)
+        low, high = (middle, high) if same else (low, middle)
+    # Events that were restored from a copy have other numbers.
+    event = "SELECT conversation_id, type, timestamp, unit FROM events WHERE seq = ?"
+    ours, theirs = (each.execute(event, (high,)).fetchone() for each in (connection, source))
+    return high if ours == theirs is not None else 0
+
+
+def _digest_at(connection: sqlite3.Connection, number: int) -> bytes:
+    entry = event_chain.last_entry(connection, number)
+    return event_chain.START if entry is None else entry.digest
+
+
+def _copy(path: Path) -> Iterator[str]:
+    try:
+        with closing(open_to_read(path, _PATIENCE, untouched=True)) as connection:
+            (found,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+    except sqlite3.Error as exc:
+        found = str(exc)
+    if found != "ok":
+        yield f"it is damaged: {found}. Delete it: the next copy replaces it"
+
+
 def _schema(connection: sqlite3.Connection) -> Iterator[str]:
     """Describe missing tables and indexes of the recorded migrations."""
     if pending(connection):
@@ -314,17 +528,21 @@ def _counted(rows: Mapping[str, int]) -> str:
 
 
 def _contents(connection: sqlite3.Connection, blobs: Blobs) -> Iterator[Damage]:
-    lost: list[str] = []
+    lost = [str(exc) for _, _, exc in _lost_contents(connection, blobs)]
+    if lost:
+        what = f"{len(lost):,} contents of files and images cannot be recovered: {' '.join(lost[:_MOST])}"
+        yield Damage(blobs.directory, what)
+
+
+def _lost_contents(connection: sqlite3.Connection, blobs: Blobs) -> Iterator[tuple[str, int, StoreError]]:
+    """Yield the digest and size of each content that cannot be read, and why."""
     images = {(image["digest"], image["size"]) for image in stored_images(connection)}
-    for digest, size in chain(connection.execute(_CONTENTS), images):
+    for digest, size in chain(connection.execute(_CONTENTS).fetchall(), images):
         try:
             for _ in blobs.stream(digest, size):
                 pass
         except StoreError as exc:
-            lost.append(str(exc))
-    if lost:
-        what = f"{len(lost):,} contents of files and images cannot be recovered: {' '.join(lost[:_MOST])}"
-        yield Damage(blobs.directory, what)
+            yield digest, size, exc
 
 
 def _index(path: Path) -> Iterator[Damage]:

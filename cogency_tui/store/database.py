@@ -51,6 +51,8 @@ _GONE = (
     "{path} was removed or replaced while the program is running",
     "Restore it to continue, or restart cogency-tui: new data would be lost.",
 )
+_MISSING = ("{path} does not exist", "It is created when cogency-tui is first used.")
+_OLDER = ("{path} was created by an older version of cogency-tui", "Start cogency-tui once to update it.")
 _READ_ONLY = "{path} is read-only ({why}): new data is not stored. {hint}"
 
 _READING = ("mode=rw", "mode=ro", "mode=ro&immutable=1")
@@ -108,15 +110,20 @@ class Database:
             StoreError: it cannot be used; no thread or handle is left.
         """
         database = cls(directory, patience)
-        starting = asyncio.ensure_future(database._start())
-        try:
-            await asyncio.shield(starting)
-        except asyncio.CancelledError:
-            # The worker cannot be stopped half way, so the connection is awaited and closed.
-            with suppress(StoreError):
-                await starting
-                await database.close()
-            raise
+        await database._start_whole(database._connect)
+        return database
+
+    @classmethod
+    async def open_to_read(cls, directory: Path, *, patience: float = 5.0) -> "Database":
+        """Open `directory`/cogency.db to read it alone: nothing is created, migrated, repaired or moved.
+        SQLite may leave an empty WAL beside it.
+
+        Raises:
+            StoreError: there is none, it cannot be read, or another version of the program made it.
+        """
+        database = cls(directory, patience)
+        database.read_only = True
+        await database._start_whole(database._connect_to_read)
         return database
 
     async def close(self) -> None:
@@ -164,8 +171,19 @@ class Database:
         """
         return await self.read(partial(self._transact_durably if durable else self._transact, work))
 
-    async def _start(self) -> None:
-        connection = _Connection(self._connect)
+    async def _start_whole(self, connect: Callable[[], sqlite3.Connection]) -> None:
+        starting = asyncio.ensure_future(self._start(connect))
+        try:
+            await asyncio.shield(starting)
+        except asyncio.CancelledError:
+            # The worker cannot be stopped half way, so the connection is awaited and closed.
+            with suppress(StoreError):
+                await starting
+                await self.close()
+            raise
+
+    async def _start(self, connect: Callable[[], sqlite3.Connection]) -> None:
+        connection = _Connection(connect)
         try:
             await connection
         except StoreError:
@@ -191,6 +209,29 @@ class Database:
             connection = self._opened_to_read(exc)
             if connection is None:
                 raise store_error(exc, self.path) from exc
+        return connection
+
+    def _connect_to_read(self) -> sqlite3.Connection:
+        """Open the connection for `open_to_read`. Runs on the worker."""
+        self._worker = threading.current_thread()
+        if private_files.place_of(self.path) is None:
+            raise StoreError(_MISSING[0].format(path=self.path) + ".", _MISSING[1])
+        try:
+            connection = open_to_read(self.path, self._patience, untouched=True)
+        except (OSError, sqlite3.Error) as exc:
+            raise store_error(exc, self.path) from exc
+        try:
+            if pending(connection):
+                raise StoreError(_OLDER[0].format(path=self.path) + ".", _OLDER[1])
+        except NewerSchemaError as exc:
+            connection.close()
+            raise _newer(self.path, exc) from exc
+        except StoreError:
+            connection.close()
+            raise
+        except sqlite3.Error as exc:
+            connection.close()
+            raise store_error(exc, self.path) from exc
         return connection
 
     def _open(self) -> sqlite3.Connection:
@@ -400,14 +441,18 @@ def _open_file(path: Path, patience: float) -> sqlite3.Connection:
                 file.chmod(0o600)
     except NewerSchemaError as exc:
         connection.close()
-        raise StoreError(
-            f"{path} was created by a newer version of cogency-tui: {exc}.",
-            "Update cogency-tui, or set COGENCY_DATA to another directory.",
-        ) from exc
+        raise _newer(path, exc) from exc
     except (OSError, sqlite3.Error):
         connection.close()
         raise
     return connection
+
+
+def _newer(path: Path, exc: NewerSchemaError) -> StoreError:
+    return StoreError(
+        f"{path} was created by a newer version of cogency-tui: {exc}.",
+        "Update cogency-tui, or set COGENCY_DATA to another directory.",
+    )
 
 
 def _decode(raw: bytes) -> str:

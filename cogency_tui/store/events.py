@@ -28,6 +28,7 @@ from cogency_tui.protocol.events import (
     is_persisted,
 )
 from cogency_tui.protocol.transcript import shown_text
+from cogency_tui.store import event_chain
 from cogency_tui.store.column_text import from_column, to_column
 from cogency_tui.store.prompt_text import without_image_chips
 
@@ -81,13 +82,21 @@ def append(connection: sqlite3.Connection, conversation_id: str, event: Event) -
     )
     if updated.rowcount != 1:
         raise missing(conversation_id)
+    number = insert(connection, key, event)
+    event_chain.extend(connection, number - 1)
+    return number
+
+
+def insert(connection: sqlite3.Connection, key: str | bytes, event: Event) -> int:
+    """Insert the row of an event of the conversation with this `key`; return its number. The caller extends
+    the chain."""
     unit = to_column(event["id"]) if "id" in event else None
-    inserted = connection.execute(
-        "INSERT INTO events (conversation_id, type, timestamp, unit, body) VALUES (?, ?, ?, ?, ?)",
-        (key, event["type"], event["timestamp"], unit, encode(event)),
+    number = event_chain.next_number(connection)
+    connection.execute(
+        "INSERT INTO events (seq, conversation_id, type, timestamp, unit, body) VALUES (?, ?, ?, ?, ?, ?)",
+        (number, key, event["type"], event["timestamp"], unit, encode(event)),
     )
-    assert inserted.lastrowid is not None
-    return inserted.lastrowid
+    return number
 
 
 class EventPage(NamedTuple):

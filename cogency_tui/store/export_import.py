@@ -33,7 +33,7 @@ from cogency_tui.errors import StoreError, UsageError
 from cogency_tui.protocol.events import Event, Measure
 from cogency_tui.protocol.transcript import call_record
 from cogency_tui.redaction import Redactor, has_secret
-from cogency_tui.store import events, summaries
+from cogency_tui.store import event_chain, events, foreign_sessions, summaries
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.column_text import from_column, to_column
 from cogency_tui.store.edit_records import FileChange, State, Version
@@ -114,6 +114,8 @@ class ConversationRecord(msgspec.Struct, frozen=True):
     renamed: bool = False
     effort: Line = ""
     model_chosen: bool = False
+    source: Key = ""
+    original: Key = ""
     trashed: Amount | None = None
     forked_at: Reference | None = None
 
@@ -348,20 +350,20 @@ def _head(record: dict[str, Any]) -> HeadRecord:
 def _record(given: dict[str, Any], now: float) -> Record:
     kind = next(iter(given), "")
     if kind == "event":
-        return EventRecord(portable_event(given["event"], now), msgspec.convert(given["number"], Number))
+        return EventRecord(checked_event(given["event"], now), msgspec.convert(given["number"], Number))
     if kind == "content":
         return msgspec.convert(given, ContentRecord)
     if kind not in _WRAPPED:
         raise ValueError(f"{kind!r} is not part of an export")
     record = msgspec.convert(given[kind], _WRAPPED[kind])
     if isinstance(record, ConversationRecord):
-        _require_project(record.project)
+        require_project(record.project)
         updated = min(record.updated, now)
         trashed = None if record.trashed is None else min(record.trashed, now)
         created = min(record.created, updated)
         return msgspec.structs.replace(record, updated=updated, created=created, trashed=trashed)
     if isinstance(record, UsageRecord):
-        _require_amounts(msgspec.convert(_parsed(record.body), Measure))
+        require_amounts(msgspec.convert(_parsed(record.body), Measure))
     if isinstance(record, EditRecord):
         record = _edit(record)
     if isinstance(record, (UsageRecord, EditRecord, MarkRecord)):
@@ -371,11 +373,11 @@ def _record(given: dict[str, Any], now: float) -> Record:
     return record
 
 
-def portable_event(value: Any, now: float) -> Event:
-    """Validate an event, and return it as an import stores it.
+def checked_event(value: Any, now: float) -> Event:
+    """Validate an event that comes from outside, and limit its time to `now`.
 
     Raises:
-        ValueError, TypeError, RecursionError: it cannot be stored.
+        ValueError, RecursionError: it could not be stored, shown or exported.
     """
     event = events.checked(value)
     _require_shallow(event)
@@ -421,13 +423,23 @@ def _edit(record: EditRecord) -> EditRecord:
     )
 
 
-def _require_project(project: str) -> None:
+def require_project(project: str) -> None:
+    """Require the full path of a directory.
+
+    Raises:
+        ValueError: it is another text.
+    """
     odd = any(unicodedata.category(character) == "Cc" for character in project)
     if odd or not project.startswith("/") or os.path.normpath(project) != project:
         raise ValueError(f"the project, {project[:200]!r}, is not the full path of a directory")
 
 
-def _require_amounts(measure: Measure) -> None:
+def require_amounts(measure: Measure) -> None:
+    """Require figures that can be stored and summed.
+
+    Raises:
+        ValueError: one is not.
+    """
     for name, value in measure.items():
         if not isinstance(value, (str, bool)):
             try:
@@ -660,6 +672,7 @@ class Incoming:
 
     def __init__(self, connection: sqlite3.Connection, blobs: Blobs) -> None:
         self.root = ""
+        self._before = event_chain.next_number(connection) - 1
         self._connection = connection
         self._blobs = blobs
         self._is_old = False
@@ -704,10 +717,11 @@ class Incoming:
                 self._mark(record)
 
     def close(self) -> None:
-        """Convert the stored records of an old version."""
+        """Convert the stored records of an old version, and chain the events."""
         if self._is_old:
             for id in self._ids.values():
                 convert_user_commands(self._connection, to_column(id))
+        event_chain.extend(self._connection, self._before)
 
     def _conversation(self, given: ConversationRecord) -> None:
         parent = self._ids.get(given.parent or "")
@@ -717,6 +731,9 @@ class Incoming:
             raise ValueError(f"it has the conversation {given.id!r} twice")
         self._project = self._project or given.project
         id = given.id if is_conversation_id(given.id) else new_conversation_id()
+        if given.source and foreign_sessions.find(self._connection, given.source, given.original):
+            # It was imported from there already, and goes on as that.
+            given = msgspec.structs.replace(given, source="", original="")
         # The parent of a fork is not in the file.
         call = given.call if parent else None
         while not insert(self._made(given, id, parent, call), self._connection):
@@ -734,17 +751,14 @@ class Incoming:
             imported=True,
             effort=given.effort,
             model_chosen=given.model_chosen,
+            source=given.source,
+            original=given.original,
         )
 
     def _event(self, record: EventRecord) -> None:
         event = record.event
-        unit = to_column(event["id"]) if "id" in event else None
-        cursor = self._connection.execute(
-            "INSERT INTO events (conversation_id, type, timestamp, unit, body) VALUES (?, ?, ?, ?, ?)",
-            (to_column(self._current), event["type"], event["timestamp"], unit, events.encode(event)),
-        )
-        assert cursor.lastrowid is not None
-        self._number(record.number, cursor.lastrowid)
+        number = events.insert(self._connection, to_column(self._current), event)
+        self._number(record.number, number)
 
     def _number(self, original: int, number: int) -> None:
         """Note the number that an event has here.

@@ -8,7 +8,7 @@ import time
 from dataclasses import dataclass, replace
 
 from cogency_tui.errors import UsageError
-from cogency_tui.store import answer_items, pins, requests, summaries
+from cogency_tui.store import answer_items, event_chain, pins, requests, summaries
 from cogency_tui.store.column_text import to_column
 from cogency_tui.store.database import Database
 from cogency_tui.store.events import BEGINS_TURN, missing
@@ -22,8 +22,9 @@ from cogency_tui.store.store import (
 
 _ONE = f"SELECT {COLUMNS} FROM conversations WHERE id = ?"
 _COPY = (
-    "INSERT INTO events (conversation_id, type, timestamp, unit, body)"
-    " SELECT ?, type, timestamp, unit, body FROM events WHERE conversation_id = ? AND seq <= ? ORDER BY seq"
+    "INSERT INTO events (seq, conversation_id, type, timestamp, unit, body)"
+    " SELECT ? + row_number() OVER (ORDER BY seq), ?, type, timestamp, unit, body FROM events"
+    " WHERE conversation_id = ? AND seq <= ? ORDER BY seq"
 )
 _NUMBERS = "SELECT seq FROM events WHERE conversation_id = ? ORDER BY seq"
 _CHILDREN = f"SELECT {COLUMNS} FROM conversations WHERE parent = ? AND call IS NULL ORDER BY created, id"
@@ -106,9 +107,13 @@ def _fork(
         call=None,
         trashed=None,
         forked_at=at,
+        source="",
+        original="",
     )
     insert(fork, connection)
-    connection.execute(_COPY, (fork.id, key, at))
+    last = event_chain.next_number(connection) - 1
+    connection.execute(_COPY, (last, fork.id, key, at))
+    event_chain.extend(connection, last)
     sides = ([seq for (seq,) in connection.execute(_NUMBERS, (each,))] for each in (key, fork.id))
     new = dict(zip(*sides, strict=False))
     requests.copy(connection, id, fork.id, at, new)

@@ -11,6 +11,7 @@ import time
 from contextlib import suppress
 from typing import Any, Protocol, cast
 
+from cogency_tui.store import event_chain, origins
 from cogency_tui.store.column_text import from_column, to_column
 
 
@@ -562,6 +563,34 @@ def add_choices_to_conversations(connection: sqlite3.Connection) -> None:
         connection.execute(f"ALTER TABLE conversations ADD COLUMN {column}")
 
 
+def create_event_chain(connection: sqlite3.Connection) -> None:
+    """Create the hash chain, over the events so far."""
+    event_chain.create(connection)
+
+
+def create_foreign_sessions(connection: sqlite3.Connection) -> None:
+    """Add the agent that an imported conversation is from, and its id there; create the states in which the
+    files of other agents were imported, and the keys of their figures of usage."""
+    for column in ("source", "original"):
+        connection.execute(f"ALTER TABLE conversations ADD COLUMN {column} TEXT NOT NULL DEFAULT ''")
+    connection.execute(
+        "CREATE UNIQUE INDEX conversations_by_original ON conversations (source, original) WHERE source <> ''"
+    )
+    connection.execute(
+        "CREATE TABLE foreign_files (source TEXT NOT NULL, path TEXT NOT NULL, id TEXT NOT NULL,"
+        " stamp TEXT NOT NULL, PRIMARY KEY (source, path, id)) WITHOUT ROWID"
+    )
+    connection.execute(
+        "CREATE TABLE foreign_usage (source TEXT NOT NULL, key TEXT NOT NULL, PRIMARY KEY (source, key))"
+        " WITHOUT ROWID"
+    )
+
+
+def create_origins(connection: sqlite3.Connection) -> None:
+    """Create the origins of conversations."""
+    origins.create(connection)
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     create_conversations,
     create_events,
@@ -589,6 +618,9 @@ MIGRATIONS: tuple[Migration, ...] = (
     create_pins,
     create_answer_items,
     add_choices_to_conversations,
+    create_event_chain,
+    create_foreign_sessions,
+    create_origins,
 )
 
 CONVERSIONS: tuple[Migration, ...] = (store_user_commands_as_fields,)

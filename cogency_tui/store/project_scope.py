@@ -31,6 +31,15 @@ def scope_of(connection: sqlite3.Connection, data: Path, project: str) -> tuple[
     return main_project(connection, data, project), f"{worktrees}/", f"{worktrees}0"
 
 
+def projects_of(connection: sqlite3.Connection, data: Path, project: str | None) -> list[str]:
+    """The directories with conversations: of a project and its worktrees, or all."""
+    known = [from_column(each) for (each,) in connection.execute(_PROJECTS)]
+    if project is None:
+        return known
+    mains = main_projects(data, [project, *known])
+    return [each for each in known if mains[each] == mains[project]]
+
+
 def main_project(connection: sqlite3.Connection, data: Path, project: str) -> str:
     """The main project of a worktree, as `main_projects`; of any other directory, itself."""
     if not is_worktree(data, project):

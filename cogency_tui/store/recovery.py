@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from cogency_tui.store import events
+from cogency_tui.store import event_chain, events
 from cogency_tui.store.column_text import from_column
 from cogency_tui.store.migrations import CONVERSIONS, migrate, pending
 
@@ -90,6 +90,8 @@ def recover(source: sqlite3.Connection, path: Path) -> Recovered:
             for step in CONVERSIONS:
                 if step.__name__ not in applied:
                     step(target)
+            if event_chain.TABLE not in there:
+                event_chain.extend(target, 0)
             target.executemany("INSERT OR IGNORE INTO migrations VALUES (?, ?)", steps)
             _complete(target)
         target.execute("PRAGMA journal_mode = WAL")

@@ -26,7 +26,7 @@ from cogency_tui.store.usage import Spent
 
 COLUMNS = (
     "id, project, title, dialect, provider, model, created, updated, turns, tokens, cost, parent, call,"
-    " branch, renamed, trashed, forked_at, imported, effort, model_chosen"
+    " branch, renamed, trashed, forked_at, imported, effort, model_chosen, source, original"
 )
 """Columns for `conversation_of`."""
 
@@ -49,7 +49,9 @@ class StoredConversation:
     repository at the beginning. `renamed` marks a title of the user's own. `trashed` is the time of its
     move to the trash. `imported` marks a conversation that came from a file, or was forked from one that
     did. `effort` is the reasoning effort that the user chose in it, empty if none; `model_chosen` marks a
-    `model` of the user's choice.
+    `model` of the user's choice. `source` is the agent that it was imported from, or `@` and the origin of
+    another machine or person (see `origins`), and `original` its id there; both are empty for one of ours,
+    and for a fork.
     """
 
     id: str
@@ -72,6 +74,8 @@ class StoredConversation:
     imported: bool = False
     effort: str = ""
     model_chosen: bool = False
+    source: str = ""
+    original: str = ""
 
     @property
     def forked_after(self) -> int | None:
@@ -130,6 +134,15 @@ class Store:
             StoreError: it cannot be used (as in all methods, when the file or the disk fails).
         """
         return cls(await Database.open(directory, patience=patience))
+
+    @classmethod
+    async def open_to_read(cls, directory: Path, *, patience: float = 5.0) -> Self:
+        """Open the store in `directory` to read it alone, as `Database.open_to_read`.
+
+        Raises:
+            StoreError: there is none, it cannot be read, or another version of the program made it.
+        """
+        return cls(await Database.open_to_read(directory, patience=patience))
 
     async def close(self) -> None:
         """End the store's thread. Repeated calls are allowed."""

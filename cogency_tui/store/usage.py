@@ -31,8 +31,10 @@ _TOTAL = f"SELECT max(id), {', '.join(_SUMS)} FROM usage WHERE conversation_id =
 _THERE = "SELECT 1 FROM usage WHERE conversation_id = ? AND id = ?"
 
 
-def record(connection: sqlite3.Connection, conversation_id: str, step: Measure) -> None:
-    """Add the measure of one cycle.
+def record(
+    connection: sqlite3.Connection, conversation_id: str, step: Measure, at: float | None = None
+) -> None:
+    """Add the measure of one cycle, which ended `at` a time in Unix seconds, by default now.
 
     Raises:
         StoreError: there is no such conversation.
@@ -46,7 +48,7 @@ def record(connection: sqlite3.Connection, conversation_id: str, step: Measure) 
     if updated.rowcount != 1:
         raise missing(conversation_id)
     figures = (step.get(figure) for figure in SUMMED)
-    connection.execute(_INSERT, (key, time.time(), encode(step), *figures))
+    connection.execute(_INSERT, (key, time.time() if at is None else at, encode(step), *figures))
 
 
 class Total(NamedTuple):
@@ -106,6 +108,7 @@ _SPENT = (
     "SELECT total(cost), coalesce(sum(iif(cost IS NULL, coalesce(input, 0) + coalesce(output, 0), 0)), 0)"
     " FROM usage WHERE timestamp >= ?"
 )
+_OWN = " AND NOT EXISTS (SELECT 1 FROM conversations c WHERE c.id = usage.conversation_id AND c.imported)"
 _FAMILY = (
     " AND conversation_id IN (WITH RECURSIVE family (id) AS (SELECT ? UNION SELECT conversations.id"
     " FROM conversations JOIN family ON parent = family.id WHERE call IS NOT NULL) SELECT id FROM family)"
@@ -113,9 +116,10 @@ _FAMILY = (
 
 
 def spent(connection: sqlite3.Connection, moment: float, conversation_id: str | None = None) -> Spent:
-    """Sum the spending since a time in Unix seconds, of one conversation with its sub-agents or of all."""
+    """Sum the spending since a time in Unix seconds, of one conversation with its sub-agents or of all
+    that took place here."""
     if conversation_id is None:
-        return Spent(*connection.execute(_SPENT, (moment,)).fetchone())
+        return Spent(*connection.execute(_SPENT + _OWN, (moment,)).fetchone())
     values = (moment, to_column(conversation_id))
     return Spent(*connection.execute(_SPENT + _FAMILY, values).fetchone())
 

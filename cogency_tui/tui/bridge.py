@@ -82,6 +82,15 @@ class Bridge:
             self.total = total
             super().__init__()
 
+    class Forked(Message):
+        """The conversation is another's, and goes on in the fork with this id, where what was `sent` is still
+        to be sent."""
+
+        def __init__(self, fork: str, sent: Written | None) -> None:
+            self.fork = fork
+            self.sent = sent
+            super().__init__()
+
     class Compacted(Message):
         """A summary replaced the conversation's context: its figures have changed."""
 
@@ -144,6 +153,8 @@ class Bridge:
         self._steered = False
         """True if the running turn ends at a step for the first message of the queue."""
         self._failed = False
+        self._foreign: str | None = None
+        """The conversation that is another agent's, if that is the one on the screen."""
         """True if an error was the last event of the turn, its end aside."""
         self._stopped = False
         """True while messages wait that a failed turn returns to the user: none is sent."""
@@ -287,6 +298,7 @@ class Bridge:
             # Until then nothing may store the choices of the conversation before with this one.
             self._notice = await self.agent.resume_choices(conversation_id)
         self.conversation_id = conversation_id
+        self._foreign = conversation_id if known is not None and known.source else None
         is_new_fork = known is not None and known.forked_after is not None
         if command := transcript.until:
             from cogency_tui.protocol.events import notice_event
@@ -409,6 +421,10 @@ class Bridge:
 
         queue = self._pacer.renew()
         try:
+            if before is not None and self._foreign == before:
+                fork = await self.agent.recall.fork(before)
+                self._screen.post_message(self.Forked(fork.id, message))
+                return
             # The turn before a queued message may not be on the screen yet.
             if not queued and await self._catch_up(before) and message is None and not checks:
                 return
@@ -518,6 +534,15 @@ class Bridge:
         if waited:
             self._screen.post_message(self.QueueChanged())
         self._screen.post_message(self.TurnChanged())
+        if self.started is None and not self._closing and self.agent.settings.history.copies:
+            self._screen.run_worker(self._copy_store, group="copy-store")
+
+    async def _copy_store(self) -> None:
+        from cogency_tui.agent.weekly_copy import copy_if_due
+
+        with suppress(CogencyError):
+            if self.agent.lasting:
+                await copy_if_due(await self.agent.store())
 
     def _report_until(self) -> None:
         """Show the last events, and what held if all work until a command succeeds has ended."""

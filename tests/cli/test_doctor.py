@@ -2,6 +2,9 @@
 
 import asyncio
 import json
+import sqlite3
+import time
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -11,6 +14,7 @@ import pytest
 from cogency_tui.agent.permissions.rules import FILE_NAME, Rules
 from cogency_tui.agent.project.trust import Trust
 from cogency_tui.config.schema import config_directory
+from cogency_tui.store.copies import make_copy
 from tests.cli.conftest import Run
 from tests.peers.chat import ChatPeer
 
@@ -189,3 +193,26 @@ def test_a_file_of_hooks_that_cannot_be_used_is_found(run: Run, tmp_path: Path) 
     _status, findings, _printed = examined(run, CLAUDE_CONFIG_DIR=str(tmp_path / "claude"))
     assert findings["hooks"]["state"] == "bad"
     assert "settings.json: line 2: it is no JSON" in findings["hooks"]["what"]
+
+
+def test_the_whole_history_is_verified(run: Run, tmp_path: Path) -> None:
+    assert "no history yet" in run("doctor", "--verify").stdout
+    assert run("run", "hello").returncode == 0
+    data = next(tmp_path.rglob("cogency.db")).parent
+    assert make_copy(data, time.time()) is not None
+    done = run("doctor", "--verify", "--json")
+    findings = {finding["name"]: finding for finding in map(json.loads, done.stdout.splitlines())}
+    assert findings["history"]["what"] == "1 conversation, 2 events, all as recorded"
+    assert findings["copies"]["what"].startswith("cogency-")
+    assert done.returncode == 0
+
+    with closing(sqlite3.connect(data / "cogency.db")) as connection, connection:
+        connection.execute("UPDATE events SET body = replace(body, 'hello', 'HELLO') WHERE seq = 1")
+    done = run("doctor", "--verify")
+    assert "1 event (1) was changed by another program" in done.stdout
+    assert "doctor --repair" in done.stdout
+    assert done.returncode == 1
+    assert "1 event (1) was restored from" in run("doctor", "--repair").stdout
+    done = run("doctor", "--verify")
+    assert "all as recorded" in done.stdout
+    assert done.returncode == 0

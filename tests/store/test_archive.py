@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from io import BytesIO
 from itertools import chain, repeat
@@ -19,12 +19,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cogency_tui.errors import UsageError
-from cogency_tui.protocol.events import Event
+from cogency_tui.protocol.events import Event, Measure
+from cogency_tui.store import event_chain, foreign_sessions, origins
 from cogency_tui.store.archive import ArchiveReader, ArchiveWriter, Restorer, numbered_lines
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.database import open_to_read
 from cogency_tui.store.edit_records import ABSENT, FileChange, Undone, Version
 from cogency_tui.store.edits import Edits
+from cogency_tui.store.foreign_sessions import ForeignConversation
 from cogency_tui.store.forks import Forks
 from cogency_tui.store.open_locks import Presence
 from cogency_tui.store.pins import Pins
@@ -75,6 +77,7 @@ async def read(store: Store, source: list[str] | BinaryIO, stop: int | None = No
     directory = store.database.path.parent
     restorer = Restorer(blobs_of(store), Presence(directory))
     reader = ArchiveReader(numbered_lines(source), blobs_of(store), directory)
+    before = await store.database.read(event_chain.verify)
     done = Done()
     try:
         for count, block in enumerate(reader.blocks()):
@@ -90,6 +93,8 @@ async def read(store: Store, source: list[str] | BinaryIO, stop: int | None = No
     finally:
         restorer.close()
     done.announced, done.found = reader.announced, reader.found
+    after = await store.database.read(event_chain.verify)
+    assert (after.missing, after.altered, after.unchained) == (before.missing, before.altered, 0)
     return done
 
 
@@ -384,6 +389,56 @@ async def test_times_of_the_future_are_no_reason_to_import_twice(store: Store, t
         assert copy.parent == conversation.id
         assert copy.forked_at == (await other.numbered_events(conversation.id))[-1][0]
         assert (await read(store, written(other)[0])).counts == {"here": 2}
+
+
+async def test_a_session_of_another_agent_is_one_whichever_way_it_came(store: Store, tmp_path: Path) -> None:
+    """Usage and events come once, too, if the agent's own files are imported afterwards."""
+    session = foreign("claude-code", "a1b2")
+    imported = await store.database.write(partial(foreign_sessions.store, given=session))
+    lines, _ = written(store)
+    for number, is_first in enumerate((True, False)):
+        async with await Store.open(tmp_path / str(number)) as other:
+            if is_first:
+                await other.database.write(partial(foreign_sessions.store, given=session))
+            done = await read(other, lines)
+            assert (done.states, done.refused) == (["here" if is_first else "imported"], [])
+            there = await other.resolve(done.ids[0])
+            assert (there.source, there.original) == ("claude-code", "a1b2")
+            assert (there.id == imported.id) != is_first
+            before = await other.usage(there.id)
+            longer = replace(session, events=[*session.events, ("k3", said("third", 3.0))])
+            stored = await other.database.write(partial(foreign_sessions.store, given=longer))
+            assert (stored.id, stored.is_new, stored.events) == (there.id, False, 1)
+            assert await other.usage(there.id) == before
+            assert (await read(store, written(other)[0])).states == ["continued" if is_first else "here"]
+
+
+def foreign(source: str, original: str) -> ForeignConversation:
+    events = [(f"k{number}", said(content, float(number))) for number, content in ((1, "one"), (2, "two"))]
+    usage: list[tuple[str, float, Measure]] = [
+        ("u1", 1.5, {"input": 70, "output": 5, "cost": 0.25, "model": "m"})
+    ]
+    return ForeignConversation(source, original, "/p", "t", "m", "o", "", "", "", events, usage, [])
+
+
+async def test_a_conversation_that_another_store_owns_is_left_to_it(store: Store, tmp_path: Path) -> None:
+    ours = await store.create_conversation("/p", dialect="x", provider="o", model="m")
+    await store.append(ours.id, said("one"))
+    own = await store.database.read(origins.own)
+    async with await Store.open(tmp_path / "other") as other:
+        copy = await other.create_conversation("/p", dialect="x", provider="o", model="m")
+        await other.append(copy.id, said("one"))
+        sql = "UPDATE conversations SET source = ?, original = ? WHERE id = ?"
+        values = (f"@{own.id}", ours.id, copy.id)
+        await other.database.write(lambda connection: connection.execute(sql, values) and None)
+        done = await read(store, written(other)[0])
+        assert (done.states, done.ids) == (["here"], [ours.id])
+        await store.append(ours.id, said("two"))
+        lines = [line.replace(ours.id, copy.id) for line in written(store)[0]]
+        for state in ("imported", "here"):
+            assert (await read(other, lines)).states == [state]
+        assert len(await other.events(copy.id)) == 1
+        assert await other.count() == 2
 
 
 async def test_a_conversation_that_is_open_elsewhere_is_not_continued(

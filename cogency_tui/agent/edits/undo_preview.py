@@ -1,6 +1,6 @@
 """The preview of an undo, which the user sees before it is done."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from cogency_tui.agent.edits.change_attribution import named_others
@@ -181,8 +181,9 @@ def _explained(obstacle: Obstacle, former: Mapping[str, Collection[str]]) -> str
     return f"{obstacle.reason}; its name was {names} then" if names else obstacle.reason
 
 
-def difference(change: FileChange, blobs: Blobs) -> str:
-    """A change as text: a unified diff, and a line for each change that no diff can show. Blocks.
+def difference(change: FileChange, blobs: Blobs, reading: Callable[[str], str] | None = None) -> str:
+    """A change as text: a unified diff, and a line for each change that no diff can show. `reading`
+    transforms the contents line for line, for a reader who may not see all of them. Blocks.
 
     Raises:
         StoreError: a content cannot be read.
@@ -200,7 +201,7 @@ def difference(change: FileChange, blobs: Blobs) -> str:
         old, new = _text(before, name, blobs), _text(after, name, blobs)
     except (StoreError, WorkspaceError):
         return "".join((*notes, f"{name}: {_described(before)} becomes {_described(after)}.\n"))
-    return "".join((*notes, diff.unified(old, new, name)))
+    return "".join((*notes, diff.unified(old, new, name, reading)))
 
 
 def _text(version: Version, name: str, blobs: Blobs) -> str | None:

@@ -13,7 +13,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, cast
 
-from cogency_tui.protocol.events import CallState, Event, Measure
+from cogency_tui.protocol.events import CallState, Event, Measure, ResultPayload, UserEvent
+from cogency_tui.protocol.plan import describe_plan
+from cogency_tui.tools.plan import planned_steps
 
 LONGEST_LINE = 64 << 20
 """Bytes of a line that is read; a longer one is counted as unknown."""
@@ -23,6 +25,16 @@ MOST_NAMED = 1_000
 
 LONGEST_TEXT = 16 << 20
 """Characters of a text, beyond which it is cut."""
+
+_OTHER_FORMS = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
+"""What a reader's code raises over values of another form than it expects."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,12 +106,46 @@ class Session:
     _open: dict[str, str] = field(default_factory=dict[str, str])
     """The tools of the calls without a result, by their keys."""
 
+    _plans: dict[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
+    """The arguments of such calls that make a plan."""
+
     _last: float = 0.0
 
-    def user(self, key: str, at: object, text: str) -> None:
-        """Add a message of the user; an empty one is left out."""
+    def user(self, key: str, at: object, text: str, *, steered: bool = False) -> None:
+        """Add a message of the user; an empty one is left out. A `steered` one was sent while the model
+        worked, and reached it between two steps."""
         if text.strip():
-            self._add(key, {"type": "user", "timestamp": self._time(at), "content": _cut(text)})
+            event: UserEvent = {"type": "user", "timestamp": self._time(at), "content": _cut(text)}
+            if steered:
+                event["steered"] = True
+            self._add(key, event)
+
+    def user_ran(
+        self,
+        key: str,
+        at: object,
+        command: str,
+        output: str,
+        *,
+        state: CallState = "done",
+        outcome: str = "",
+        duration: float = 0.0,
+    ) -> None:
+        """Add a command that the user ran, with what it wrote."""
+        output = _cut(output)
+        event: UserEvent = {
+            "type": "user",
+            "timestamp": self._time(at),
+            "content": f"! {command}",
+            "ran": {
+                "command": command,
+                "state": state,
+                "outcome": outcome.strip() or _first_line(output),
+                "output": output,
+                "duration": _duration(duration),
+            },
+        }
+        self._add(key, event)
 
     def think(self, key: str, at: object, text: str, cycle: str = "", *, summary: bool = False) -> None:
         """Add reasoning; `cycle` is the id of the answer that it is part of."""
@@ -118,9 +164,14 @@ class Session:
 
     def call_tool(self, key: str, at: object, name: str, args: Mapping[str, Any], cycle: str = "") -> None:
         """Add a call of a tool, under our name for it and with our arguments where we have it."""
-        content = json.dumps({"name": name, "args": args}, ensure_ascii=False)
+        content = json.dumps({"name": name, "args": args}, ensure_ascii=False, allow_nan=False)
+        if f"{key}=" in self._keys:
+            raise ValueError(f"the id {key!r} is taken")
         self._add(key, {"type": "call", "timestamp": self._time(at), "id": key, "content": content}, cycle)
+        self._keys.add(f"{key}=")
         self._open[key] = name
+        if name == "plan":
+            self._plans[key] = args
 
     def result(
         self,
@@ -143,13 +194,22 @@ class Session:
         if isinstance(content, str):
             content = _cut(content)
         line = outcome.strip() or _first_line(content)
+        payload: ResultPayload = {
+            "outcome": line,
+            "content": content,
+            "error": state != "done",
+            "state": state,
+        }
+        if (plan := self._plans.pop(key, None)) and state == "done" and (steps := planned_steps(plan)):
+            payload["plan"] = steps
+            payload["outcome"] = describe_plan(steps)
         event: Event = {
             "type": "result",
             "timestamp": self._time(at),
             "id": key,
             "tool": tool,
-            "duration": duration if math.isfinite(duration) and duration >= 0 else 0.0,
-            "payload": {"outcome": line, "content": content, "error": state != "done", "state": state},
+            "duration": _duration(duration),
+            "payload": payload,
         }
         self.events.append(ForeignEvent(f"{key}=", event))
 
@@ -175,12 +235,21 @@ class Session:
         """Count what is read in the block as unknown where it has another form than the reader expects."""
         try:
             yield
-        except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError) as exc:
+        except _OTHER_FORMS as exc:
             self.skip(place, f"{type(exc).__name__}: {exc}")
+
+    def has(self, key: str) -> bool:
+        """Return whether there is an event with this key."""
+        return key in self._keys
 
     def is_open(self, key: str) -> bool:
         """Return whether this call has no result yet."""
         return key in self._open
+
+    @property
+    def has_open_calls(self) -> bool:
+        """True if a call has no result yet."""
+        return bool(self._open)
 
     def close(self, *, is_running: bool = False) -> None:
         """Complete the session: calls without a result were interrupted, unless the program still runs."""
@@ -236,9 +305,8 @@ def seconds(value: object) -> float | None:
             return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
         except (ValueError, OverflowError):
             return None
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        number = value / 1000 if value > 1e11 else float(value)
-        return number if math.isfinite(number) and 0 <= number <= 1e11 else None
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= 1e14:
+        return value / 1000 if value > 1e11 else float(value)
     return None
 
 
@@ -277,6 +345,10 @@ def parsed(text: bytes | str) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError):
         return None
+
+
+def _duration(value: float) -> float:
+    return float(value) if math.isfinite(value) and value >= 0 else 0.0
 
 
 def _cut(text: str) -> str:

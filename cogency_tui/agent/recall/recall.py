@@ -16,7 +16,7 @@ from time import time
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from cogency_tui.agent.edits.file_history import histories
-from cogency_tui.agent.recall.results import Hit, Indexed, Preview, ResultPage, hit_of, listed
+from cogency_tui.agent.recall.results import Hit, Indexed, Preview, Redact, ResultPage, hit_of, listed
 from cogency_tui.child_processes import Job
 from cogency_tui.errors import CogencyError, OpenElsewhereError
 from cogency_tui.protocol.events import ENGINE_RESULTS, Event
@@ -147,14 +147,21 @@ _UPDATE = Job("cogency_tui.store.search.index_process", nice=10)
 
 
 class Recall:
-    """The user's conversations; `project` is the directory for `where="project"`.
+    """The user's conversations; `project` is the directory for `where="project"`. `redact` returns the text
+    of a hit from which its snippet is cut.
+
+    Of a store that was opened to read, the marks of other processes are not read either, as that removes
+    those of killed ones.
 
     All methods raise `StoreError` if the store fails, and for an unknown id.
     """
 
-    def __init__(self, store: Callable[[], Awaitable[Store]], project: str) -> None:
+    def __init__(
+        self, store: Callable[[], Awaitable[Store]], project: str, *, redact: Redact | None = None
+    ) -> None:
         self.project = project
         self._store = store
+        self._redact = redact
         self._service: SearchService | None = None
         self._presence: Presence | None = None
         self._indexing: asyncio.Lock = asyncio.Lock()
@@ -184,12 +191,14 @@ class Recall:
         """
         asked = parse(query)
         scope = Scope(self.project if where == "project" else None, without, where == "trash")
-        live = {mark.conversation: mark for mark in await self.open_elsewhere()}
+        read_only = (await self._store()).database.read_only
+        live = {} if read_only else {mark.conversation: mark for mark in await self.open_elsewhere()}
 
         def work(searcher: Searcher) -> ResultPage:
             answer = searcher.search(asked, scope, order=order, limit=limit, after=after)
             found = [
-                listed(searcher, match, asked, live.get(match.conversation.id)) for match in answer.found
+                listed(searcher, match, asked, live.get(match.conversation.id), self._redact)
+                for match in answer.found
             ]
             return ResultPage(tuple(found), answer.next, asked.terms, asked.problems)
 
@@ -200,7 +209,7 @@ class Recall:
         asked = parse(query)
 
         def work(searcher: Searcher) -> list[Hit]:
-            return [hit_of(searcher, each, asked) for each in searcher.hits(asked, id, most)]
+            return [hit_of(searcher, each, asked, self._redact) for each in searcher.hits(asked, id, most)]
 
         return await self._search(work)
 
@@ -405,7 +414,9 @@ class Recall:
     async def _searching(self) -> SearchService:
         if self._service is None:
             store = await self._store()
-            self._service = self._service or SearchService(store.database.path.parent, store.notices)
+            self._service = self._service or SearchService(
+                store.database.path.parent, store.notices, read_only=store.database.read_only
+            )
         return self._service
 
     async def _marks(self) -> Presence:

@@ -139,20 +139,26 @@ def _hit(hit: Hit) -> str:
 
 
 def _line(event: Event) -> str:
+    label, parts = in_words(event)
+    return f"{label}: {' '.join(map(_cut, parts))}" if parts else label
+
+
+def in_words(event: Event) -> tuple[str, tuple[str, ...]]:
+    """A stored event for a model: a label, and its texts."""
     if event["type"] == "user":
-        return f"user: {_cut(shown_text(event))}"
+        return "user", (shown_text(event),)
     if event["type"] == "think" or event["type"] == "respond":
-        return f"{'thought' if event['type'] == 'think' else 'answer'}: {_cut(event['content'])}"
+        return "thought" if event["type"] == "think" else "answer", (event["content"],)
     if event["type"] == "call":
         call = as_tool_call(call_record(event))
-        return f"call of {call.get('name')}: {_cut(str(call.get('args')))}"
+        return f"call of {call.get('name')}", (str(call.get("args")),)
     if event["type"] == "result":
         payload = event["payload"]
-        content = "" if payload["content"] is None else f" {_cut(str(payload['content']))}"
-        return f"output of {event['tool']}: {_cut(payload['outcome'])}{content}"
+        content = () if payload["content"] is None else (str(payload["content"]),)
+        return f"output of {event['tool']}", (payload["outcome"], *content)
     if event["type"] == "error":
-        return f"the turn failed: {_cut(event['payload']['error'])}"
-    return event["type"]
+        return "the turn failed", (event["payload"]["error"],)
+    return event["type"], ()
 
 
 def _cut(text: str) -> str:

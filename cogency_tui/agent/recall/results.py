@@ -1,9 +1,11 @@
 """The results of recall: immutable values, and their construction from matches."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 from cogency_tui.protocol.events import Event
 from cogency_tui.store.column_text import to_column
+from cogency_tui.store.foreign_sessions import name_of_source
 from cogency_tui.store.open_locks import Mark
 from cogency_tui.store.search.documents import Document, Kind
 from cogency_tui.store.search.matching import Match
@@ -18,6 +20,10 @@ _CALL = (
     "SELECT e.seq FROM edits d JOIN events e ON e.conversation_id = d.caller AND e.unit = d.call"
     " WHERE d.id = ? ORDER BY e.seq LIMIT 1"
 )
+
+
+Redact = Callable[[Document], str]
+"""Returns the text of a document that may be shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +48,8 @@ class Hit:
 @dataclass(frozen=True, slots=True)
 class ListedConversation:
     """A conversation on a page: its first hits, best first, and whether there are `more`; the number of
-    files it changed and of its forks, and the process that has it open.
+    files it changed and of its forks, and the process that has it open. `source` is the name of the agent,
+    machine or person that it was imported from.
     """
 
     conversation: StoredConversation
@@ -51,6 +58,7 @@ class ListedConversation:
     files: int
     forks: int
     live: Mark | None
+    source: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,23 +88,27 @@ class Indexed:
     total: int
 
 
-def listed(searcher: Searcher, match: Match, query: Query, live: Mark | None) -> ListedConversation:
+def listed(
+    searcher: Searcher, match: Match, query: Query, live: Mark | None, redact: Redact | None = None
+) -> ListedConversation:
     """A match as a page shows it."""
     key = to_column(match.conversation.id)
     connection = searcher.view.connection
     return ListedConversation(
         match.conversation,
-        tuple(hit_of(searcher, hit, query) for hit in match.hits),
+        tuple(hit_of(searcher, hit, query, redact) for hit in match.hits),
         match.more,
         connection.execute(_FILES, (key,)).fetchone()[0],
         connection.execute(_FORKS, (key,)).fetchone()[0],
         live,
+        name_of_source(connection, source) if (source := match.conversation.source) else "",
     )
 
 
-def hit_of(searcher: Searcher, found: Document, query: Query) -> Hit:
+def hit_of(searcher: Searcher, found: Document, query: Query, redact: Redact | None = None) -> Hit:
     """A matching document as a hit."""
-    text, marks = snippet(found, query.terms or query.errors or query.files)
+    shown = found if redact is None else replace(found, text=redact(found))
+    text, marks = snippet(shown, query.terms or query.errors or query.files)
     event = max(found.source, 0)
     if found.source < 0:
         row = searcher.view.connection.execute(_CALL, (-found.source,)).fetchone()

@@ -29,9 +29,10 @@ _CANCELLED = "The search was cancelled."
 
 class SearchService:
     """Searches of the store in `directory`, one at a time in the order of their requests. Opens with the
-    first."""
+    first. A `read_only` one leaves the files of the store and a damaged index as they are."""
 
-    def __init__(self, directory: Path, notices: list[str] | None = None) -> None:
+    def __init__(self, directory: Path, notices: list[str] | None = None, *, read_only: bool = False) -> None:
+        self._read_only = read_only
         self.notices: list[str] = [] if notices is None else notices
         """Reports of an index that was damaged, for the user."""
         self._directory = directory
@@ -94,7 +95,7 @@ class SearchService:
         return answer
 
     def _discard(self, searcher: Searcher) -> None:
-        if not os.access(self._directory, os.W_OK):
+        if self._read_only or not os.access(self._directory, os.W_OK):
             # Beside a read-only store the index cannot be used, damaged or not.
             return
         path = self._directory / INDEX
@@ -113,7 +114,7 @@ class SearchService:
 
     def _opened(self) -> Searcher:
         if self._searcher is None:
-            connection = open_to_read(self._directory / FILE, 5)
+            connection = open_to_read(self._directory / FILE, 5, untouched=self._read_only)
             connection.execute("PRAGMA cache_size = -16000")
             self._searcher = Searcher(self._directory, connection)
         return self._searcher

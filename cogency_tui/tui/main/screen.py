@@ -340,6 +340,12 @@ class MainScreen(PartialScreen[None]):
         added = f"{plural(event.turns, 'turn')} {'was' if event.turns == 1 else 'were'}"
         self.notify(f"{added} added by another program.", markup=False)
 
+    def on_bridge_forked(self, event: Bridge.Forked) -> None:
+        self._features.conversations.show(event.fork)
+        if event.sent is not None:
+            self.bridge.send(event.sent)
+        self.notify("This goes on in a fork: the imported conversation stays as it was.", markup=False)
+
     def on_bridge_continued(self) -> None:
         self._display.touch(self._display.transcript.resume_turn())
 

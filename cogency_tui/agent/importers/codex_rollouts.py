@@ -1,0 +1,119 @@
+"""The files of Codex's threads, called rollouts, and what other files say about a thread.
+
+A thread that was rewound goes on in a further file, a segment; a forked one begins where the other thread was
+(`history_base`).
+"""
+
+import os
+import re
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, cast
+
+from cogency_tui.agent.importers.codex_calls import text_of
+from cogency_tui.agent.importers.session import Session, json_lines, parsed
+
+_NAME = re.compile(
+    r"rollout-[\dT-]+?-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?:_([0-9a-f-]{36}))?\.jsonl"
+)
+_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_LONGEST_HEADING = 1 << 20
+_MOST_BASES = 16
+
+
+def rollouts(root: Path) -> Iterator[Path]:
+    """Yield the rollouts, oldest first within a folder; those that were archived lie side by side."""
+    for folder in (root / "sessions", root / "archived_sessions"):
+        try:
+            for place, folders, names in os.walk(folder):
+                folders.sort()
+                yield from (Path(place, name) for name in sorted(names) if _NAME.fullmatch(name))
+        except OSError:
+            continue
+
+
+def thread_id(path: Path) -> str:
+    match = _NAME.fullmatch(path.name)
+    return match[1] if match else ""
+
+
+def root_of(path: Path) -> Path:
+    """The program's folder, of a rollout in it."""
+    for folder in path.parents:
+        if folder.name in ("sessions", "archived_sessions"):
+            return folder.parent
+    return path.parent
+
+
+def find(root: Path, id: str) -> list[Path]:
+    """The files of the thread, or of the segment, with this id."""
+    if not _ID.fullmatch(id):
+        return []
+    found = {path.name: path for path in rollouts(root) if id in path.name}
+    return [found[name] for name in sorted(found)]
+
+
+def bases(root: Path, path: Path) -> list[tuple[Path, int]]:
+    """The files that a forked thread begins with, oldest first, each with the ordinal where it leaves it."""
+    found: list[tuple[Path, int]] = []
+    for _ in range(_MOST_BASES):
+        base = heading(path).get("history_base")
+        if not isinstance(base, dict):
+            break
+        given = cast("dict[str, Any]", base)
+        id, end = text_of(given.get("thread_id")), given.get("end_ordinal_exclusive")
+        named = [each for each in find(root, id) if each.stem.endswith(id)]
+        if not named or not isinstance(end, int) or any(each == named[0] for each, _ in found):
+            break
+        path = named[0]
+        found.insert(0, (path, end))
+    return found
+
+
+def heading(path: Path) -> dict[str, Any]:
+    """The first record of a rollout; empty where it cannot be read."""
+    try:
+        if not stamp(path):
+            return {}
+        with path.open("rb") as file:
+            record = parsed(file.readline(_LONGEST_HEADING))
+    except OSError:
+        return {}
+    whole = cast("dict[str, Any]", record) if isinstance(record, dict) else {}
+    payload = whole.get("payload", whole)
+    return cast("dict[str, Any]", payload) if isinstance(payload, dict) else {}
+
+
+def stamp(path: Path) -> str:
+    """The size and time of a regular file; empty for anything else."""
+    try:
+        about = path.stat()
+    except (OSError, ValueError):
+        return ""
+    return f"{about.st_size}-{about.st_mtime_ns}" if stat.S_ISREG(about.st_mode) else ""
+
+
+def titles(path: Path) -> Iterator[tuple[str, str]]:
+    for _, one in json_lines(Session(""), path):
+        if isinstance(one.get("id"), str) and isinstance(one.get("thread_name"), str):
+            yield one["id"], one["thread_name"]
+
+
+def spawns(path: Path) -> Iterator[tuple[str, str]]:
+    """Yield the sub-agents that a thread has started, each with the call."""
+    for _, record in json_lines(Session(""), path):
+        payload = record.get("payload")
+        if not isinstance(payload, dict):
+            continue
+        given = cast("dict[str, Any]", payload)
+        item = given.get("item")
+        about = cast("dict[str, Any]", item) if isinstance(item, dict) else given
+        if about.get("tool") == "spawn_agent" and isinstance(about.get("receiver_thread_ids"), list):
+            yield from ((text_of(each), text_of(about.get("id"))) for each in about["receiver_thread_ids"])
+        elif about.get("kind") == "started" and about.get("type") == "SubAgentActivity":
+            yield text_of(about.get("agent_thread_id")), text_of(about.get("id"))
+        elif about.get("type") == "function_call_output" and '"agent_id"' in text_of(about.get("output")):
+            answer = parsed(about["output"])
+            if isinstance(answer, dict):
+                yield text_of(cast("dict[str, Any]", answer).get("agent_id")), text_of(about.get("call_id"))

@@ -1,0 +1,130 @@
+"""What readers need for the records of other programs: values of the expected type, or a `TypeError`, which
+`Session.at` counts."""
+
+import os
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+_RUNNING = 3600.0
+"""Seconds since the last change of a file, after which its program no longer works at the session."""
+
+
+def text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{type(value).__name__} in place of text")
+    return value
+
+
+def an_object(value: object) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise TypeError(f"{type(value).__name__} in place of an object")
+    return cast("dict[str, Any]", value)
+
+
+def objects(value: object) -> list[dict[str, Any]]:
+    if not isinstance(value, list):
+        raise TypeError(f"{type(value).__name__} in place of a list")
+    return [an_object(each) for each in cast("list[Any]", value)]
+
+
+def as_object(value: object) -> dict[str, Any]:
+    """The object; an empty one for anything else."""
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def as_list(value: object) -> list[object]:
+    """The list; an empty one for anything else."""
+    return cast("list[object]", value) if isinstance(value, list) else []
+
+
+def as_text(value: object) -> str:
+    """The text; an empty one for anything else."""
+    return value if isinstance(value, str) else ""
+
+
+def blocks(content: object) -> list[dict[str, Any]]:
+    """The blocks of a message's content, which may be a text alone."""
+    return [{"type": "text", "text": content}] if isinstance(content, str) else objects(content)
+
+
+def whole(figures: Mapping[str, Any], name: str) -> int:
+    """A count of tokens; 0 where it is missing or impossible."""
+    value = figures.get(name)
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 53 else 0
+
+
+def number(value: object) -> float | None:
+    """A number that is neither negative nor absurd; None for anything else."""
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < 1e12:
+        return float(value)
+    return None
+
+
+def renamed(given: Mapping[str, Any], names: Mapping[str, str], project: str) -> dict[str, Any]:
+    """The arguments of a call under our names for them, with paths as ours; others are left out."""
+    args = {names[key]: value for key, value in given.items() if key in names and value is not None}
+    for key in ("file", "path"):
+        if isinstance(path := args.get(key), str):
+            args[key] = relative(path, project)
+    return args
+
+
+def relative(path: str, project: str) -> str:
+    """A path from the project's root, if it is in the project."""
+    root = project.rstrip("/")
+    if root and (path == root or path.startswith(f"{root}/")):
+        return path[len(root) :].strip("/") or "."
+    return path
+
+
+def between(content: str, tag: str) -> str | None:
+    """The text of the first element with this tag."""
+    start = content.find(f"<{tag}>")
+    end = content.find(f"</{tag}>", start)
+    return content[start + len(tag) + 2 : end] if 0 <= start < end else None
+
+
+def without(content: str, tags: Sequence[str]) -> str:
+    """A text without the elements with these tags."""
+    for tag in tags:
+        opening, closing = f"<{tag}>", f"</{tag}>"
+        pieces: list[str] = []
+        at = 0
+        while (start := content.find(opening, at)) >= 0 and (end := content.find(closing, start)) >= 0:
+            pieces.append(content[at:start])
+            at = end + len(closing)
+        if at:
+            content = "".join([*pieces, content[at:]]).strip("\n")
+    return content
+
+
+def entries(directory: Path | str) -> list[os.DirEntry[str]]:
+    """The entries of a directory by name; none where it cannot be read."""
+    try:
+        with os.scandir(directory) as found:
+            return sorted(found, key=lambda entry: entry.name)
+    except (OSError, ValueError):
+        return []
+
+
+def stamp(entry: os.DirEntry[str]) -> str:
+    """A mark of a file's state.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    state = entry.stat(follow_symlinks=False)
+    return f"{state.st_size}-{state.st_mtime_ns}"
+
+
+def is_in_use(path: Path) -> bool:
+    """Return whether a session's file was changed so lately that its program may still run.
+
+    Raises:
+        OSError: it is no file, or cannot be read.
+    """
+    if not path.is_file():
+        raise FileNotFoundError(f"{path} is not a file.")
+    return abs(time.time() - path.stat().st_mtime) < _RUNNING

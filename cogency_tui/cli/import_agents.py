@@ -1,0 +1,95 @@
+"""`cogency-tui import --from`: imports the histories of other agents."""
+
+import asyncio
+import os
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from cogency_tui.agent.importers.importer import READERS, Importer, Tally
+from cogency_tui.cli.standard_streams import print_json, print_text, talk
+from cogency_tui.errors import UsageError
+from cogency_tui.store.blobs import Blobs
+from cogency_tui.store.search.index_file import BLOBS
+from cogency_tui.store.store import Store
+
+_PAUSE = 2.0
+"""Seconds between two looks for new events."""
+
+_MOST_PROBLEMS = 5
+_STEP = 50
+"""Sessions after which progress is reported."""
+
+
+def names_in(given: str) -> list[str]:
+    """Split a list of agents' names.
+
+    Raises:
+        UsageError: one is unknown.
+    """
+    names = [name.strip().lower() for name in given.split(",") if name.strip()]
+    if names == ["all"]:
+        return list(READERS)
+    for name in names:
+        if name not in READERS:
+            raise UsageError(f"Unknown agent {name!r}.", f"Known are {', '.join(READERS)}, and all.")
+    if not names:
+        raise UsageError("--from needs the name of an agent.", f"Known are {', '.join(READERS)}, and all.")
+    return list(dict.fromkeys(names))
+
+
+async def import_agents(
+    store: Store,
+    names: Sequence[str],
+    project: Path | None,
+    *,
+    dry: bool,
+    follow: bool,
+    as_json: bool,
+) -> int:
+    """Import the sessions of these agents, of `project` or of all, and print what has come of it; if
+    `follow`, go on until an interrupt. Return the exit status.
+    """
+    blobs = Blobs(store.database.path.parent / BLOBS)
+    importer = Importer(store, blobs, Path.home(), os.environ, project)
+    tallies = [await _import(importer, name, dry=dry) for name in names]
+    for tally in tallies:
+        _report(tally, dry=dry, as_json=as_json)
+    if not any(tally.sessions or tally.unchanged for tally in tallies) and not as_json:
+        elsewhere = sum(tally.elsewhere for tally in tallies)
+        where = f" in this project. --all imports {elsewhere:,} of other projects" if elsewhere else ""
+        talk(f"Nothing to import{where}.")
+    while follow and not dry:
+        await asyncio.sleep(_PAUSE)
+        for name in names:
+            tally = await _import(importer, name, dry=False)
+            if tally.events:
+                _report(tally, dry=False, as_json=as_json)
+    return 0
+
+
+async def _import(importer: Importer, name: str, *, dry: bool) -> Tally:
+    tally = Tally(name)
+    async for each in importer.run(name, dry=dry):
+        tally = each
+        if tally.sessions and tally.sessions % _STEP == 0:
+            talk(f"{tally.title}: {tally.sessions:,} sessions, {tally.events:,} new events.")
+    return tally
+
+
+def _report(tally: Tally, *, dry: bool, as_json: bool) -> None:
+    if as_json:
+        print_json(asdict(tally))
+        return
+    if not (tally.sessions or tally.unchanged):
+        return
+    found = "to import" if dry else "imported"
+    conversations = f"{tally.conversations:,} new conversation{'' if tally.conversations == 1 else 's'}"
+    print_text(f"{tally.title}: {conversations} and {tally.events:,} new events {found}.")
+    if tally.unknown:
+        records = "1 record was" if tally.unknown == 1 else f"{tally.unknown:,} records were"
+        talk(f"{tally.title}: {records} not understood and left out:")
+    for problem in tally.problems[:_MOST_PROBLEMS]:
+        talk(f"  {problem}")
+    if len(tally.problems) > _MOST_PROBLEMS:
+        talk("  … --json lists more.")

@@ -1,0 +1,230 @@
+"""The hash chain over events: an entry for each, whose digest covers the event's row and the entry before.
+
+Whatever changes, removes or replaces a row outside of the program breaks the chain at that row, and only
+there: an entry stores the digest of the one before. The chain tells which events are lost, and whether the
+row of a copy is the original. It is no secret: who can write the file can also build another
+chain, which the copies of before then contradict.
+
+Invariant: an entry is written in the transaction of its event, and its number is never given to another
+event, even if the row is lost.
+"""
+
+import sqlite3
+import struct
+from collections.abc import Iterable, Iterator
+from contextlib import closing, suppress
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from itertools import groupby
+from typing import Any, NamedTuple
+
+DIGEST_SIZE = 16
+
+TABLE = "event_chain"
+
+START = bytes(DIGEST_SIZE)
+"""The digest before the first entry."""
+
+# As bytes: invalid text must neither fail nor be replaced.
+_BYTES = (
+    "CAST(type AS BLOB), timestamp, CAST(conversation_id AS BLOB), CAST(unit AS BLOB), CAST(body AS BLOB)"
+)
+_EVENTS = f"SELECT seq, {_BYTES} FROM events"
+_NO_TIME = b"\xff" * 8
+
+
+def create(connection: sqlite3.Connection) -> None:
+    """Create the chain: `before` is the digest of the entry before, `lost` the time at which a repair found
+    that the event cannot be restored."""
+    connection.execute(
+        f"CREATE TABLE {TABLE}"
+        " (seq INTEGER PRIMARY KEY, before BLOB NOT NULL, digest BLOB NOT NULL, lost REAL)"
+    )
+    # Events that damage has made unreadable stay without an entry: the store opens all the same.
+    with suppress(sqlite3.DatabaseError):
+        extend(connection, 0)
+
+
+def next_number(connection: sqlite3.Connection) -> int:
+    """Return the number for the next event: no event has or had it."""
+    lasts = (connection.execute(f"SELECT max(seq) FROM {table}").fetchone() for table in ("events", TABLE))
+    return max(last or 0 for (last,) in lasts) + 1
+
+
+def extend(connection: sqlite3.Connection, after: int) -> None:
+    """Append an entry for each event above the number `after`, which have none, in the caller's
+    transaction."""
+    last = connection.execute(f"SELECT digest FROM {TABLE} ORDER BY seq DESC LIMIT 1").fetchone()
+    digest = last[0] if last else START
+    rows = connection.execute(f"{_EVENTS} WHERE seq > ? ORDER BY seq", (after,))
+    with closing(rows):
+        for seq, *columns in rows:
+            before, digest = digest, _linked(digest, seq, columns)
+            connection.execute(
+                f"INSERT INTO {TABLE} (seq, before, digest) VALUES (?, ?, ?)", (seq, before, digest)
+            )
+
+
+class Entry(NamedTuple):
+    """An entry of the chain."""
+
+    seq: int
+    before: bytes
+    digest: bytes
+    lost: float | None
+
+
+@dataclass(slots=True)
+class ChainReport:
+    """What a verification found: the numbers of `events` and of those `verified`, and the numbers of the
+    events that are `missing` or `altered`. `lost` events are known to be from an earlier repair; `unchained`
+    ones have no entry, because an earlier version wrote them.
+    """
+
+    events: int = 0
+    verified: int = 0
+    unchained: int = 0
+    lost: int = 0
+    missing: list[int] = field(default_factory=list[int])
+    altered: list[int] = field(default_factory=list[int])
+
+    @property
+    def is_whole(self) -> bool:
+        """True if no event is missing or altered."""
+        return not (self.missing or self.altered)
+
+
+def verify(connection: sqlite3.Connection) -> ChainReport:
+    """Check each event against its entry, and each entry against the one before.
+
+    Raises:
+        sqlite3.Error: a page cannot be read.
+    """
+    report = ChainReport()
+    entries = connection.execute(f"SELECT seq, before, digest, lost FROM {TABLE} ORDER BY seq")
+    rows = connection.execute(f"{_EVENTS} ORDER BY seq")
+    with closing(entries), closing(rows):
+        last, through = Entry(0, START, START, None), START
+        """The last entry, and the digest of the events without one behind it."""
+        unchained: list[int] = []
+        for seq, entry, row in _merged(map(Entry._make, entries), rows):
+            report.events += row is not None
+            if entry is None:
+                through = _linked(through, seq, row or ())
+                unchained.append(seq)
+                continue
+            if entry.before == through and entry.before != last.digest:
+                # Their entries are lost, and prove to be theirs by the one behind.
+                report.verified += len(unchained)
+            else:
+                report.unchained += len(unchained)
+                if entry.before != last.digest:
+                    gap = sorted({*range(last.seq + 1, seq)}.difference(unchained))
+                    report.missing += gap
+                    report.altered += [] if gap or unchained else [seq]
+            if row is None:
+                _count(report, report.missing, entry)
+            elif _linked(entry.before, seq, row) == entry.digest:
+                report.verified += 1
+            else:
+                _count(report, report.altered, entry)
+            last, through, unchained = entry, entry.digest, []
+        report.unchained += len(unchained)
+    return report
+
+
+def _count(report: ChainReport, wrong: list[int], entry: Entry) -> None:
+    if entry.lost is None:
+        wrong.append(entry.seq)
+    else:
+        report.lost += 1
+
+
+def last_entry(connection: sqlite3.Connection, number: int) -> Entry | None:
+    """Return the last entry up to this number."""
+    sql = f"SELECT seq, before, digest, lost FROM {TABLE} WHERE seq <= ? ORDER BY seq DESC LIMIT 1"
+    row = connection.execute(sql, (number,)).fetchone()
+    return None if row is None else Entry._make(row)
+
+
+def restore(connection: sqlite3.Connection, numbers: Iterable[int], copy: sqlite3.Connection) -> list[int]:
+    """Restore events of these numbers from a `copy` of the database where its rows are the originals, in the
+    caller's transaction; return their numbers.
+
+    Raises:
+        sqlite3.Error: the copy cannot be read.
+    """
+    columns = "seq, conversation_id, type, timestamp, unit, body"
+    restored: list[int] = []
+    for number in numbers:
+        there, own = last_entry(copy, number), last_entry(connection, number)
+        row = copy.execute(f"{_EVENTS} WHERE seq = ?", (number,)).fetchone()
+        if row is None or there is None or there.seq != number:
+            continue
+        if own is None or own.seq != number:
+            # Its entry is lost as well: it follows the same one.
+            if (START if own is None else own.digest) != there.before:
+                continue
+            own = there
+            connection.execute(
+                f"INSERT INTO {TABLE} (seq, before, digest) VALUES (?, ?, ?)",
+                (number, own.before, own.digest),
+            )
+        if _linked(own.before, number, row[1:]) == own.digest:
+            values = copy.execute(f"SELECT {columns} FROM events WHERE seq = ?", (number,)).fetchone()
+            connection.execute(f"INSERT OR REPLACE INTO events ({columns}) VALUES (?, ?, ?, ?, ?, ?)", values)
+            restored.append(number)
+    return restored
+
+
+def accept_losses(connection: sqlite3.Connection, numbers: Iterable[int], now: float) -> None:
+    """Mark the events of these numbers as lost, so that later verifications only count them."""
+    for number in sorted(numbers):
+        updated = connection.execute(f"UPDATE {TABLE} SET lost = ? WHERE seq = ?", (now, number))
+        if updated.rowcount == 0:
+            before, behind = last_entry(connection, number), _next_entry(connection, number)
+            digest = START if before is None else before.digest
+            after = digest if behind is None or behind.seq != number + 1 else behind.before
+            connection.execute(f"INSERT INTO {TABLE} VALUES (?, ?, ?, ?)", (number, digest, after, now))
+
+
+def _next_entry(connection: sqlite3.Connection, number: int) -> Entry | None:
+    sql = f"SELECT seq, before, digest, lost FROM {TABLE} WHERE seq > ? ORDER BY seq LIMIT 1"
+    row = connection.execute(sql, (number,)).fetchone()
+    return None if row is None else Entry._make(row)
+
+
+def spans(numbers: Iterable[int]) -> Iterator[tuple[int, int]]:
+    """Yield the first and the last of each run of successive numbers."""
+    for _, run in groupby(enumerate(numbers), key=lambda pair: pair[1] - pair[0]):
+        found = [number for _, number in run]
+        yield found[0], found[-1]
+
+
+def _merged(
+    entries: Iterator[Entry], rows: Iterator[Any]
+) -> Iterator[tuple[int, Entry | None, list[Any] | None]]:
+    """Yield the number of each entry or event with both, None for the one that there is not."""
+    entry, row = next(entries, None), next(rows, None)
+    while entry is not None or row is not None:
+        number = min(each[0] for each in (entry, row) if each is not None)
+        found: Entry | None = None
+        columns: list[Any] | None = None
+        if entry is not None and entry.seq == number:
+            found, entry = entry, next(entries, None)
+        if row is not None and row[0] == number:
+            columns, row = list(row[1:]), next(rows, None)
+        yield number, found, columns
+
+
+def _linked(before: bytes, seq: int, columns: Iterable[Any]) -> bytes:
+    """Return the digest of an entry: of the one before it, and the number and columns of its event."""
+    kind, timestamp, *texts = columns
+    hashed = blake2b(before, digest_size=DIGEST_SIZE)
+    hashed.update(struct.pack("<q", seq))
+    hashed.update(struct.pack("<d", timestamp) if isinstance(timestamp, (int, float)) else _NO_TIME)
+    for text in (kind, *texts):
+        # The lengths, so that no text can continue in the next one.
+        hashed.update(struct.pack("<q", -1 if text is None else len(text)))
+        hashed.update(text or b"")
+    return hashed.digest()

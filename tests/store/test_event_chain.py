@@ -1,0 +1,232 @@
+"""The chain shows what another program changed in the store, and a repair restores it from a copy."""
+
+import shutil
+import sqlite3
+import time
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from cogency_tui.store import event_chain
+from cogency_tui.store.check_and_repair import check, extent, repair
+from cogency_tui.store.copies import DIRECTORY, KEPT, copies_in, make_copy
+from cogency_tui.store.database import FILE
+from cogency_tui.store.forks import Forks
+from cogency_tui.store.store import Store, StoredConversation
+from tests.store.test_trouble import said
+
+WEEK = 7 * 24 * 3600.0
+
+
+async def _filled(directory: Path, *conversations: int) -> list[StoredConversation]:
+    """Conversations with these numbers of events."""
+    made: list[StoredConversation] = []
+    async with await Store.open(directory) as store:
+        for count in conversations:
+            made.append(await store.create_conversation("/p", dialect="xml", provider="offline", model="m"))
+            for number in range(count):
+                await store.append(made[-1].id, said(f"message {number} of {count}"))
+    return made
+
+
+async def _texts(directory: Path, id: str) -> list[str]:
+    async with await Store.open(directory) as store:
+        return [event["content"] for event in await store.events(id) if event["type"] == "user"]
+
+
+def _meddle(directory: Path, *statements: str) -> None:
+    """What another program does to the database."""
+    with closing(sqlite3.connect(directory / FILE)) as connection, connection:
+        for statement in statements:
+            connection.execute(statement)
+
+
+def _report(directory: Path) -> event_chain.ChainReport:
+    with closing(sqlite3.connect(directory / FILE)) as connection:
+        return event_chain.verify(connection)
+
+
+async def test_every_event_has_an_entry_however_it_was_stored(directory: Path) -> None:
+    (made,) = await _filled(directory, 5)
+    async with await Store.open(directory) as store:
+        await Forks(store.database).fork(made.id, 3)
+        await store.append(made.id, said("after the fork \ud800 \x00"))
+    report = _report(directory)
+    assert (report.events, report.verified, report.unchained, report.is_whole) == (9, 9, 0, True)
+
+
+@pytest.mark.parametrize(
+    ("statement", "what"),
+    [
+        ("UPDATE events SET body = replace(body, 'message 2', 'message 9') WHERE seq = 3", "1 event (3) was changed by another program"),
+        ("UPDATE events SET timestamp = timestamp - 1 WHERE seq IN (2, 3)", "2 events (2–3) were changed by another program"),
+        ("UPDATE events SET conversation_id = (SELECT id FROM conversations c WHERE c.id <> conversation_id) WHERE seq = 1", "1 event (1) was changed by another program"),
+        ("UPDATE events SET type = 'think' WHERE seq = 1", "rows that cannot be read: 1 in events"),
+        ("DELETE FROM events WHERE seq IN (2, 4)", "2 events (2, 4) were removed by another program, or lost"),
+        ("DELETE FROM events WHERE seq > 6", "2 events (7–8) were removed by another program, or lost"),
+        ("DELETE FROM events", "8 events (1–8) were removed by another program, or lost"),
+    ],
+)  # fmt: skip
+async def test_what_another_program_does_is_found_and_restored_from_a_copy(
+    directory: Path, statement: str, what: str
+) -> None:
+    first, second = await _filled(directory, 5, 3)
+    copy = make_copy(directory, time.time())
+    assert copy is not None
+    before = [await _texts(directory, each.id) for each in (first, second)]
+    _meddle(directory, statement)
+    found = [damage.what for damage in check(directory)]
+    assert found == [what]
+    *_, line = repair(directory)
+    assert line.endswith(f"restored from {copy}.")
+    assert check(directory) == []
+    assert [await _texts(directory, each.id) for each in (first, second)] == before
+
+
+async def test_a_conversation_without_its_row_is_restored_from_a_copy(directory: Path) -> None:
+    (made,) = await _filled(directory, 3)
+    make_copy(directory, time.time())
+    _meddle(directory, "DELETE FROM events", "DELETE FROM conversations")
+    assert any("1 conversation of cogency-" in damage.what for damage in check(directory))
+    assert repair(directory)
+    assert check(directory) == []
+    async with await Store.open(directory) as store:
+        (found,) = await store.conversations(limit=9)
+        assert (found.id, found.title, found.imported) == (made.id, "message 0 of 3", False)
+    assert await _texts(directory, made.id) == [f"message {number} of 3" for number in range(3)]
+
+
+async def test_a_replaced_database_is_filled_again_from_a_copy(directory: Path) -> None:
+    made = await _filled(directory, 3, 2)
+    make_copy(directory, time.time())
+    for file in directory.glob(f"{FILE}*"):
+        file.unlink()
+    (new,) = await _filled(directory, 4)
+    assert any("2 conversations of cogency-" in damage.what for damage in check(directory))
+    assert any("2 conversations" in line for line in repair(directory))
+    assert check(directory) == []
+    assert [len(await _texts(directory, each.id)) for each in (*made, new)] == [3, 2, 4]
+
+
+async def test_what_no_copy_has_is_named_once(directory: Path) -> None:
+    (made,) = await _filled(directory, 6)
+    _meddle(
+        directory,
+        "DELETE FROM events WHERE seq IN (2, 3)",
+        "UPDATE events SET body = replace(body, 'message 4', 'message 9') WHERE seq = 5",
+    )
+    assert repair(directory) == [
+        "2 events (2–3) were lost: no copy has them.",
+        "1 event (5) was changed by another program: no copy has the original.",
+    ]
+    assert check(directory) == []
+    assert repair(directory) == []
+    found = extent(directory)
+    assert (found.events, found.lost) == (4, 3)
+    assert len(await _texts(directory, made.id)) == 4
+
+
+async def test_the_number_of_a_lost_event_is_not_given_again(directory: Path) -> None:
+    (made,) = await _filled(directory, 3)
+    _meddle(directory, "DELETE FROM events WHERE seq = 3")
+    async with await Store.open(directory) as store:
+        assert await store.append(made.id, said("next")) == 4
+        fork = await Forks(store.database).fork(made.id)
+        assert [number for number, _ in await store.numbered_events(fork.id)] == [5, 6, 7]
+    assert _report(directory).missing == [3]
+
+
+async def test_lost_entries_are_no_lost_events(directory: Path) -> None:
+    await _filled(directory, 6)
+    _meddle(directory, "DELETE FROM event_chain WHERE seq IN (2, 3)")
+    report = _report(directory)
+    assert (report.verified, report.unchained, report.is_whole) == (6, 0, True)
+    _meddle(directory, "UPDATE events SET body = body || ' ' WHERE seq = 3")
+    report = _report(directory)
+    assert (report.verified, report.unchained) == (4, 2)
+
+
+async def test_entries_that_are_lost_with_their_events_leave_a_gap(directory: Path) -> None:
+    await _filled(directory, 6)
+    _meddle(
+        directory, "DELETE FROM event_chain WHERE seq IN (2, 3)", "DELETE FROM events WHERE seq IN (2, 3)"
+    )
+    assert (_report(directory).missing, _report(directory).altered) == ([2, 3], [])
+    assert repair(directory) == ["2 events (2–3) were lost: no copy has them."]
+    assert check(directory) == []
+
+
+async def test_a_chain_that_was_written_anew_contradicts_the_copy(directory: Path) -> None:
+    await _filled(directory, 6)
+    copy = make_copy(directory, time.time())
+    _meddle(directory, "UPDATE events SET body = replace(body, 'message 2', 'message 9') WHERE seq = 3")
+    with closing(sqlite3.connect(directory / FILE)) as connection, connection:
+        connection.execute("DELETE FROM event_chain")
+        event_chain.extend(connection, 0)
+    assert [damage.what for damage in check(directory)] == [
+        f"event 3 and later ones were changed by another program; {copy} has the originals"
+    ]
+
+
+async def test_events_of_an_earlier_version_are_chained_when_the_store_opens(directory: Path) -> None:
+    (made,) = await _filled(directory, 4)
+    _meddle(directory, "DROP TABLE event_chain", "DELETE FROM migrations WHERE name = 'create_event_chain'")
+    assert check(directory) == []
+    async with await Store.open(directory) as store:
+        await store.append(made.id, said("new"))
+    report = _report(directory)
+    assert (report.events, report.verified, report.unchained) == (5, 5, 0)
+
+
+async def test_copies_are_made_each_week_and_three_are_stored(directory: Path) -> None:
+    now = time.time()
+    assert make_copy(directory, now) is None
+    await _filled(directory, 1)
+    names: list[str] = []
+    for week in range(5):
+        made = make_copy(directory, now + week * WEEK)
+        assert made is not None
+        names.append(made.name)
+        assert make_copy(directory, now + week * WEEK + 3600) is None
+        assert made.stat().st_mode & 0o777 == 0o600
+    assert [each.name for each in copies_in(directory)] == names[: -KEPT - 1 : -1]
+    assert check(directory) == []
+    assert extent(directory).copies == tuple(copies_in(directory))
+
+
+async def test_a_damaged_database_replaces_no_copy(directory: Path) -> None:
+    from cogency_tui.errors import StoreError
+
+    await _filled(directory, 30)
+    now = time.time()
+    for week in range(3):
+        make_copy(directory, now + week * WEEK)
+    whole = [each.read_bytes() for each in copies_in(directory)]
+    with (directory / FILE).open("r+b") as file:
+        file.seek(5 * 4096)
+        file.write(bytes(4096 * 3))
+    with pytest.raises(StoreError, match="damaged"):
+        make_copy(directory, now + 3 * WEEK)
+    assert [each.read_bytes() for each in copies_in(directory)] == whole
+    assert sorted(path.name for path in (directory / DIRECTORY).iterdir() if path.suffix == ".new") == []
+
+
+async def test_a_damaged_copy_is_named(directory: Path) -> None:
+    await _filled(directory, 30)
+    copy = make_copy(directory, time.time())
+    assert copy is not None
+    copy.write_bytes(copy.read_bytes()[:5000])
+    (damage,) = check(directory)
+    assert (damage.path, damage.of_store) == (copy, False)
+    assert "it is damaged" in damage.what
+
+
+async def test_a_copy_opens_as_a_store(directory: Path, tmp_path: Path) -> None:
+    (made,) = await _filled(directory, 3)
+    copy = make_copy(directory, time.time())
+    assert copy is not None
+    other = tmp_path / "other"
+    other.mkdir()
+    shutil.copy(copy, other / FILE)
+    assert len(await _texts(other, made.id)) == 3
