@@ -1,7 +1,7 @@
 """The command `/import`, and the offer on the start screen."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +18,16 @@ from cogency_tui.tui.kit.number_format import plural
 
 
 class ImportCommands(FeatureCommands):
-    """Imports histories beside `screen`; `offer` shows a command with its description on the start screen, or
-    removes it with empty ones.
+    """Imports histories beside `screen`; `offer` shows agents on the start screen, each with its title and
+    how much there is of it.
     """
 
-    def __init__(self, screen: Screen[Any], bridge: Bridge, offer: Callable[[str, str], None]) -> None:
+    def __init__(
+        self, screen: Screen[Any], bridge: Bridge, offer: Callable[[Mapping[str, tuple[str, str]]], None]
+    ) -> None:
         super().__init__(screen, bridge)
         self._offer = offer
+        self._offered: dict[str, tuple[str, str]] = {}
         self._is_running = False
 
     def handlers(self) -> dict[str, Handler]:
@@ -34,8 +37,8 @@ class ImportCommands(FeatureCommands):
         """Offer the import of what these agents have, with numbers, if there is anything."""
         if found := await count_importable(directory, names):
             await asyncio.to_thread(note_offer, directory)
-            counts = [f"{plural(each.events, 'event')} of {each.title}" for each in found]
-            self._offer(f"Import {_listed(counts)}", ",".join(each.name for each in found))
+            self._offered = {each.name: (each.title, plural(each.events, "event")) for each in found}
+            self._offer(self._offered)
 
     async def run(self, argument: str = "") -> None:
         """Import the histories of the agents that are named, or of all that were used here."""
@@ -54,7 +57,8 @@ class ImportCommands(FeatureCommands):
         if not names:
             self.say(f"Nothing to import: none of {', '.join(AGENTS.values())} was used here.")
             return
-        self._offer("", "")
+        self._offered = {name: what for name, what in self._offered.items() if name not in names}
+        self._offer(self._offered)
         self._screen.run_worker(self._import(names), group="import-history")
 
     async def _import(self, names: Sequence[str]) -> None:

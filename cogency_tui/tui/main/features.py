@@ -5,7 +5,7 @@ runs commands is imported with the first of these.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
@@ -218,11 +218,11 @@ class Features:
     def _history_import(self) -> "ImportCommands":
         from cogency_tui.tui.history_import.commands import ImportCommands
 
-        return ImportCommands(self._screen, self._bridge, self._offer_import)
+        return ImportCommands(self._screen, self._bridge, self._offer_imports)
 
-    def _offer_import(self, text: str, names: str) -> None:
-        offer = Choice(text, "import_history", names, "searchable in a minute") if text else None
-        self.start.make_offer(offer)
+    def _offer_imports(self, offers: Mapping[str, tuple[str, str]]) -> None:
+        choices = [Choice(title, "import_history", name, count) for name, (title, count) in offers.items()]
+        self.start.make_offers(choices)
 
     async def offer_import(self) -> None:
         """Offer the import of other agents' histories on the start screen, once."""

@@ -33,13 +33,15 @@ async def test_what_other_agents_have_is_offered_once_and_imported(project: Path
     data = tmp_path / "data"
     agent = _agent(project, data)
     async with app_over(agent).run_test(size=(110, 36), notifications=True) as pilot:
-        await until(pilot, lambda: "Import 86 events of Claude Code" in shown(conversation_of(pilot)))
+        await until(pilot, lambda: "Import history" in shown(conversation_of(pilot)))
+        assert "Claude Code" in (page := shown(conversation_of(pilot)))
+        assert "86 events" in page
         assert is_offered(data)
         for _ in range(4):
             await pilot.press("down")
         await pilot.press("enter")
         await until(pilot, lambda: "Imported 86 events of Claude Code" in told(pilot))
-        assert "Import 86" not in shown(conversation_of(pilot))
+        assert "Import history" not in shown(conversation_of(pilot))
         await send(pilot, "/import codex")
         await until(pilot, lambda: "Nothing new to import." in told(pilot))
         await send(pilot, "/import emacs")
