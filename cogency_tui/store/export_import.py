@@ -19,11 +19,10 @@ import sqlite3
 import time
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Generator, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict
 from io import BytesIO
-from itertools import chain
 from operator import itemgetter
 from typing import Annotated, Any, Literal, NoReturn, TypeAlias, cast
 
@@ -61,6 +60,8 @@ MOST_LINES = 1_000_000
 LONGEST_LINE = 96 << 20
 """Characters of a line: those of the largest stored content, in base64."""
 
+TOO_MUCH = f"at most {MOST_LINES:,} lines of {LONGEST_LINE:,} characters are allowed"
+
 LONGEST_EDGE = 8_000
 LARGEST_IMAGE = 8_000_000
 """Most pixels of a side and most bytes of an image: more than any vendor takes."""
@@ -93,7 +94,8 @@ class HeadRecord(msgspec.Struct, frozen=True):
 
 
 class ConversationRecord(msgspec.Struct, frozen=True):
-    """A conversation; `call` is that of the `parent` that started it."""
+    """A conversation; `call` is that of the `parent` that started it. An import of a single conversation uses
+    neither `trashed` nor `forked_at`."""
 
     id: Key
     project: Line
@@ -114,6 +116,8 @@ class ConversationRecord(msgspec.Struct, frozen=True):
     model_chosen: bool = False
     source: Key = ""
     original: Key = ""
+    trashed: Amount | None = None
+    forked_at: Reference | None = None
 
 
 class EventRecord(msgspec.Struct, frozen=True):
@@ -263,15 +267,38 @@ def decoded(lines: Iterable[str], now: float) -> Iterator[tuple[int, Record]]:
         if not line.strip():
             continue
         with blamed_on(number):
-            if number > MOST_LINES or len(line) > LONGEST_LINE:
-                raise ValueError(f"at most {MOST_LINES:,} lines of {LONGEST_LINE:,} characters are allowed")
-            record = _parsed(line)
-            if not isinstance(record, dict):
-                raise ValueError("it is not a JSON object")
-            given = cast("dict[str, Any]", record)
-            found = _record(given, now) if begun else _head(given)
+            if number > MOST_LINES:
+                raise ValueError(TOO_MUCH)
+            found = decoded_line(line, now) if begun else decoded_head(line)
             begun = True
         yield number, found
+
+
+def decoded_head(line: str) -> HeadRecord:
+    """Decode the first line of an export.
+
+    Raises:
+        ValueError: it is none.
+    """
+    return _head(_object(line))
+
+
+def decoded_line(line: str, now: float) -> Record:
+    """Decode any other line of an export.
+
+    Raises:
+        ValueError, KeyError, TypeError, RecursionError: it is invalid, as `blamed_on` expects.
+    """
+    return _record(_object(line), now)
+
+
+def _object(line: str) -> dict[str, Any]:
+    if len(line) > LONGEST_LINE:
+        raise ValueError(TOO_MUCH)
+    record = _parsed(line)
+    if not isinstance(record, dict):
+        raise ValueError("it is not a JSON object")
+    return cast("dict[str, Any]", record)
 
 
 @contextmanager
@@ -332,7 +359,9 @@ def _record(given: dict[str, Any], now: float) -> Record:
     if isinstance(record, ConversationRecord):
         require_project(record.project)
         updated = min(record.updated, now)
-        return msgspec.structs.replace(record, updated=updated, created=min(record.created, updated))
+        trashed = None if record.trashed is None else min(record.trashed, now)
+        created = min(record.created, updated)
+        return msgspec.structs.replace(record, updated=updated, created=created, trashed=trashed)
     if isinstance(record, UsageRecord):
         require_amounts(msgspec.convert(_parsed(record.body), Measure))
     if isinstance(record, EditRecord):
@@ -457,15 +486,17 @@ def _whole(text: str) -> int:
     return number
 
 
-_USAGE = (
+USAGE = (
     *("timestamp", "input", "output", "duration", "cached", "billed_input", "replay_input", "cost", "body"),
 )
-_SUMMARY = tuple(summaries.COLUMNS.split(", "))
+SUMMARY = tuple(summaries.COLUMNS.split(", "))
 _PINS = (
     f"SELECT event, max(created) FROM pins WHERE event IN ({PINNED}) AND conversation_id = ?"
     " GROUP BY event ORDER BY event"
 )
-_BELOW = f"SELECT {COLUMNS} FROM conversations WHERE parent = ? AND call IS NOT NULL ORDER BY created, id"
+_BELOW = "SELECT id FROM conversations WHERE parent = ? AND call IS NOT NULL ORDER BY created DESC, id DESC"
+"""The sub-agents of a conversation, the latest first."""
+
 _LONGEST_TARGET = 4095
 
 
@@ -476,14 +507,11 @@ def exported(connection: sqlite3.Connection, id: str, blobs: Blobs) -> Iterator[
     Raises:
         StoreError: there is no such conversation.
     """
-    row = connection.execute(f"SELECT {COLUMNS} FROM conversations WHERE id = ?", (to_column(id),)).fetchone()
-    if row is None:
+    redactor = Redactor({})
+    if connection.execute("SELECT 1 FROM conversations WHERE id = ?", (to_column(id),)).fetchone() is None:
         raise events.missing(id)
     yield {"format": FORMAT, "version": VERSION}
-    redactor = Redactor({})
-    conversation, images = conversation_of(row), _images(connection, id, blobs)
-    for line in chain(_conversation(connection, conversation), images, _edits(connection, id, blobs)):
-        yield line if "content" in line else redactor.value(line)
+    yield from Outgoing(connection, blobs, redactor.value).lines(id)
 
 
 def imported(connection: sqlite3.Connection, lines: Iterable[str], blobs: Blobs) -> str:
@@ -492,7 +520,7 @@ def imported(connection: sqlite3.Connection, lines: Iterable[str], blobs: Blobs)
     Raises:
         UsageError: they are no export; the message names the line.
     """
-    incoming = _Incoming(connection, blobs)
+    incoming = Incoming(connection, blobs)
     for number, record in decoded(lines, time.time()):
         with blamed_on(number):
             incoming.take(record)
@@ -502,75 +530,144 @@ def imported(connection: sqlite3.Connection, lines: Iterable[str], blobs: Blobs)
     return incoming.root
 
 
-def _conversation(
-    connection: sqlite3.Connection, conversation: StoredConversation
-) -> Iterator[dict[str, Any]]:
-    key = to_column(conversation.id)
-    yield {"conversation": asdict(conversation)}
-    carried: set[int] = set()
-    rows = connection.execute("SELECT seq, body FROM events WHERE conversation_id = ? ORDER BY seq", (key,))
-    for seq, body in rows:
-        # A damaged row is left out, as wherever events are read.
-        with suppress(ValueError):
-            yield {"event": json.loads(from_column(body)), "number": seq}
-            carried.add(seq)
-    sql = f"SELECT {', '.join(_USAGE)} FROM usage WHERE conversation_id = ? ORDER BY id"
-    for row in connection.execute(sql, (key,)):
-        yield {"usage": dict(zip(_USAGE, map(_plain, row), strict=True))}
-    sql = f"SELECT {', '.join(_SUMMARY)} FROM summaries WHERE conversation_id = ? ORDER BY id"
-    for row in connection.execute(sql, (key,)):
-        yield {"summary": dict(zip(_SUMMARY, map(_plain, row), strict=True))}
-    for event, created in connection.execute(_PINS, (key, key)):
-        if event in carried:
-            yield {"pin": {"event": event, "created": created}}
-    for row in connection.execute(_BELOW, (key,)).fetchall():
-        yield from _conversation(connection, conversation_of(row))
+def tree(connection: sqlite3.Connection, id: str, *, alone: bool = False) -> Iterator[StoredConversation]:
+    """Yield a conversation and, unless it is `alone`, those of its sub-agents, each before its own."""
+    one = f"SELECT {COLUMNS} FROM conversations WHERE id = ?"
+    pending, seen = [id], {id}
+    while pending:
+        key = to_column(pending.pop())
+        row = connection.execute(one, (key,)).fetchone()
+        if row is not None:
+            yield conversation_of(row)
+        below = [] if alone else connection.execute(_BELOW, (key,)).fetchall()
+        found = [each for each in map(from_column, (child for (child,) in below)) if each not in seen]
+        seen.update(found)
+        pending += found
 
 
-def _images(connection: sqlite3.Connection, id: str, blobs: Blobs) -> Iterator[dict[str, Any]]:
-    """Yield the contents of the images of a conversation and its sub-agents."""
-    images = {image["digest"]: image["size"] for image in events.stored_images(connection, to_column(id))}
-    for digest, size in images.items():
-        with suppress(StoreError):
-            data = base64.b64encode(blobs.read(digest, size)).decode()
-            yield {"content": digest, "size": size, "data": data}
-    below = "SELECT id FROM conversations WHERE parent = ? AND call IS NOT NULL ORDER BY created, id"
-    for (child,) in connection.execute(below, (to_column(id),)).fetchall():
-        yield from _images(connection, from_column(child), blobs)
+class Outgoing:
+    """Reads the lines of conversations.
+
+    `form` returns a line as it is exported, None to leave it out; contents do not pass through it. `omit`
+    receives a description of each row that cannot be read, and of each content.
+    """
+
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        blobs: Blobs,
+        form: Callable[[dict[str, Any]], dict[str, Any] | None],
+        omit: Callable[[str], object] = lambda _: None,
+    ) -> None:
+        self.outside = 0
+        """Edits of files outside their projects: an export has none of them."""
+        self.secret = 0
+        """Contents that hold what looks like a secret."""
+        self._connection = connection
+        self._blobs = blobs
+        self._form = form
+        self._omit = omit
+
+    def lines(self, id: str, *, alone: bool = False) -> Iterator[dict[str, Any]]:
+        """Yield the lines of a conversation with its sub-agents, or `alone`."""
+        for each in tree(self._connection, id, alone=alone):
+            yield from self._conversation(each)
+        for each in tree(self._connection, id, alone=alone):
+            yield from self._images(each.id)
+        yield from self._edits(id)
+
+    def _formed(self, line: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        formed = self._form(line)
+        if formed is not None:
+            yield formed
+
+    def _conversation(self, conversation: StoredConversation) -> Iterator[dict[str, Any]]:
+        key = to_column(conversation.id)
+        yield from self._formed({"conversation": asdict(conversation)})
+        carried: set[int] = set()
+        sql = "SELECT seq, body FROM events WHERE conversation_id = ? ORDER BY seq"
+        for seq, body in self._connection.execute(sql, (key,)):
+            # A damaged row is left out, as wherever events are read.
+            try:
+                event = json.loads(from_column(body))
+            except (ValueError, RecursionError) as exc:
+                self._omit(f"event {seq}: {exc}")
+                continue
+            for line in self._formed({"event": event, "number": seq}):
+                carried.add(seq)
+                yield line
+        sql = f"SELECT {', '.join(USAGE)} FROM usage WHERE conversation_id = ? ORDER BY id"
+        for row in self._connection.execute(sql, (key,)):
+            yield from self._formed({"usage": dict(zip(USAGE, map(_plain, row), strict=True))})
+        sql = f"SELECT {', '.join(SUMMARY)} FROM summaries WHERE conversation_id = ? ORDER BY id"
+        for row in self._connection.execute(sql, (key,)):
+            yield from self._formed({"summary": dict(zip(SUMMARY, map(_plain, row), strict=True))})
+        for event, created in self._connection.execute(_PINS, (key, key)):
+            if event in carried:
+                yield from self._formed({"pin": {"event": event, "created": created}})
+
+    def _images(self, id: str) -> Iterator[dict[str, Any]]:
+        images = events.stored_images(self._connection, to_column(id))
+        for digest, size in {image["digest"]: image["size"] for image in images}.items():
+            yield from self._content(digest, size, f"image {digest}", even_secret=True)
+
+    def _content(
+        self, digest: str, size: int, what: str, *, even_secret: bool = False
+    ) -> Iterator[dict[str, Any]]:
+        try:
+            data = self._blobs.read(digest, size)
+        except StoreError as exc:
+            self._omit(f"{what}: {exc}")
+            return
+        if not even_secret and has_secret(data.decode("utf-8", "replace")):
+            self.secret += 1
+            return
+        yield {"content": digest, "size": size, "data": base64.b64encode(data).decode()}
+
+    def _edits(self, id: str) -> Iterator[dict[str, Any]]:
+        names = ("id", *EDIT_COLUMNS)
+        sql = f"SELECT {', '.join(names)} FROM edits WHERE conversation = ? ORDER BY id"
+        sent: set[str] = set()
+        carried: set[int] = set()
+        for row in self._connection.execute(sql, (to_column(id),)):
+            edit: dict[str, Any] = dict(zip(names, map(_plain, row), strict=True))
+            if None in row:
+                self._omit(f"edit {edit['id']}: a value is missing")
+                continue
+            if not all(is_portable(edit[name]) for name in ("path", "old_path", "made") if edit[name]):
+                self.outside += 1
+                continue
+            lines = list(self._formed({"edit": edit}))
+            for side in ("before", "after"):
+                digest, size = edit[f"{side}_digest"], edit[f"{side}_size"]
+                if lines and edit[f"{side}_kept"] and digest not in sent:
+                    sent.add(digest)
+                    yield from self._content(digest, size, f"content {digest} of edit {edit['id']}")
+            if lines:
+                carried.add(edit["id"])
+            yield from lines
+        sql = (
+            "SELECT edit, hunk, state, note, m.timestamp FROM edit_marks m JOIN edits e ON e.id = m.edit"
+            " WHERE e.conversation = ? ORDER BY m.timestamp, edit, hunk"
+        )
+        for row in self._connection.execute(sql, (to_column(id),)):
+            if row[0] in carried:
+                yield from self._formed({"mark": list(map(_plain, row))})
 
 
-def _edits(connection: sqlite3.Connection, id: str, blobs: Blobs) -> Iterator[dict[str, Any]]:
-    names = ("id", *EDIT_COLUMNS)
-    sql = f"SELECT {', '.join(names)} FROM edits WHERE conversation = ? ORDER BY id"
-    sent: set[str] = set()
-    carried: set[int] = set()
-    for row in connection.execute(sql, (to_column(id),)).fetchall():
-        edit: dict[str, Any] = dict(zip(names, map(_plain, row), strict=True))
-        paths = [edit[name] for name in ("path", "old_path", "made") if edit[name]]
-        if None in row or not all(map(is_portable, paths)):
-            continue
-        carried.add(edit["id"])
-        for side in ("before", "after"):
-            digest, size = edit[f"{side}_digest"], edit[f"{side}_size"]
-            if edit[f"{side}_kept"] and digest not in sent:
-                sent.add(digest)
-                try:
-                    data = blobs.read(digest, size)
-                except StoreError:
-                    continue
-                if not has_secret(data.decode("utf-8", "replace")):
-                    yield {"content": digest, "size": size, "data": base64.b64encode(data).decode()}
-        yield {"edit": edit}
-    sql = (
-        "SELECT edit, hunk, state, note, m.timestamp FROM edit_marks m JOIN edits e ON e.id = m.edit"
-        " WHERE e.conversation = ? ORDER BY m.timestamp, edit, hunk"
-    )
-    for row in connection.execute(sql, (to_column(id),)):
-        if row[0] in carried:
-            yield {"mark": list(map(_plain, row))}
+def store_content(record: ContentRecord, blobs: Blobs) -> bool:
+    """Store a content, and return whether there was room for it.
+
+    Raises:
+        ValueError: it has other bytes.
+    """
+    stored = blobs.put(BytesIO(record.decoded()))
+    if stored.digest != record.content:
+        raise ValueError("its content does not match its digest")
+    return stored.stored
 
 
-class _Incoming:
+class Incoming:
     """Writes records to the store."""
 
     def __init__(self, connection: sqlite3.Connection, blobs: Blobs) -> None:
@@ -607,14 +704,11 @@ class _Incoming:
             case EventRecord():
                 self._event(record)
             case UsageRecord():
-                self._insert("usage", {name: getattr(record, name) for name in _USAGE})
+                self._usage(record)
             case SummaryRecord():
-                given = {name: getattr(record, name) for name in _SUMMARY}
-                reached = {name: self._reached(given[name]) for name in ("through", "unread")}
-                self._insert("summaries", {**given, **reached})
+                self._summary(record)
             case PinRecord():
-                event = self._numbers[record.event]
-                self._insert("pins", {"event": event, "pinned": 1, "created": record.created})
+                self._pin(record)
             case ContentRecord():
                 self._content(record)
             case EditRecord():
@@ -662,33 +756,50 @@ class _Incoming:
         )
 
     def _event(self, record: EventRecord) -> None:
-        if record.number in self._numbers:
-            raise ValueError(f"it has the event {record.number} twice")
         event = record.event
         number = events.insert(self._connection, to_column(self._current), event)
-        self._numbers[record.number] = number
-        while self._latest and self._latest[-1][0] > record.number:
+        self._number(record.number, number)
+
+    def _number(self, original: int, number: int) -> None:
+        """Note the number that an event has here.
+
+        Raises:
+            ValueError: it was there before.
+        """
+        if original in self._numbers:
+            raise ValueError(f"it has the event {original} twice")
+        self._numbers[original] = number
+        while self._latest and self._latest[-1][0] > original:
             self._latest.pop()
-        self._latest.append((record.number, number))
+        self._latest.append((original, number))
 
     def _reached(self, through: int) -> int:
         """Return the new number of the last event whose original number is at most `through`; 0 for none."""
         index = bisect_right(self._latest, through, key=itemgetter(0))
         return self._latest[index - 1][1] if index else 0
 
+    def _usage(self, record: UsageRecord) -> None:
+        self._insert("usage", {name: getattr(record, name) for name in USAGE})
+
+    def _summary(self, record: SummaryRecord) -> None:
+        given = {name: getattr(record, name) for name in SUMMARY}
+        reached = {name: self._reached(given[name]) for name in ("through", "unread")}
+        self._insert("summaries", {**given, **reached})
+
+    def _pin(self, record: PinRecord) -> None:
+        event = self._numbers[record.event]
+        self._insert("pins", {"event": event, "pinned": 1, "created": record.created})
+
     def _content(self, record: ContentRecord) -> None:
-        stored = self._blobs.put(BytesIO(record.decoded()))
-        if stored.digest != record.content:
-            raise ValueError("its content does not match its digest")
-        if stored.stored:
-            self._sizes[stored.digest] = stored.size
+        if store_content(record, self._blobs):
+            self._sizes[record.content] = record.size
 
     def _edit(self, record: EditRecord) -> None:
         if record.id in self._edits:
             raise ValueError(f"it has the edit {record.id} twice")
         if record.project != self._project:
             raise ValueError(f"the edit is of {record.project!r}, and the conversation of another project")
-        undoes = [[self._edits.get(number, 0), hunk] for number, hunk in record.undone]
+        undoes = [[self._edit_of(number), hunk] for number, hunk in record.undone]
         conversation = self._ids.get(record.conversation, self.root)
         before, after = (
             self._version(*(getattr(record, f"{side}_{name}") for name in ("kind", "digest", "size", "mode")))
@@ -707,6 +818,10 @@ class _Incoming:
         cursor = self._connection.execute(sql, [_bound(value) for value in given])
         assert cursor.lastrowid is not None
         self._edits[record.id] = cursor.lastrowid
+
+    def _edit_of(self, original: int) -> int:
+        """Return the number that an edit has here; 0 where it is unknown."""
+        return self._edits.get(original, 0)
 
     def _version(self, kind: Kind, digest: str, size: int, mode: int) -> Version:
         """Build a side of an edit.

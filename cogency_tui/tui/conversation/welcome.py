@@ -107,6 +107,8 @@ class WelcomePicker:
         self._is_shown = is_shown
         self._recent: Sequence[Recent] = ()
         self._choices: Sequence[Choice] = ()
+        self.offer: Choice | None = None
+        """A choice besides the suggestions and recent conversations."""
         self.selected: int | None = None
 
     def know(self, recent: Sequence[Recent]) -> None:
@@ -114,6 +116,11 @@ class WelcomePicker:
         if recent != self._recent:
             self._recent = recent
             self._redraw()
+
+    def make_offer(self, offer: Choice | None) -> None:
+        """Offer something, or no longer."""
+        self.offer = offer
+        self._redraw()
 
     def choices(self, situation: Situation, most_recent: int) -> tuple[list[Choice], list[Choice]]:
         """The suggestions and the recent conversations, which can be picked from now on."""
@@ -123,7 +130,7 @@ class WelcomePicker:
             Choice(one_line(each.title) or "Untitled", "resume", each.id, each.updated, each.detail)
             for each in self._recent[: max(0, most_recent)]
         ]
-        self._choices = [*suggested, *recent]
+        self._choices = [*suggested, *([self.offer] if self.offer else []), *recent]
         return suggested, recent
 
     def move(self, step: int) -> bool:
@@ -158,11 +165,16 @@ def draw_welcome(
     spacious = height >= _SPACIOUS[0] and width >= _SPACIOUS[1]
     lines = [*_head(spacious, width, height, styles), *_model(situation, spacious, width, styles)]
     lines += [BLANK, *([_heading("Try", "↓ and Enter, or click", styles)] if height >= _ROOMY else [])]
-    suggested, recent = picker.choices(situation, min(MOST_RECENT, height - len(lines) - len(_TRY) - 2))
+    offered = [picker.offer] if picker.offer else []
+    room = height - len(lines) - len(_TRY) - 2 - 3 * len(offered)
+    suggested, recent = picker.choices(situation, min(MOST_RECENT, room))
     lines += _rows(suggested, 0, picker.selected, width, styles)
+    if offered:
+        lines += [BLANK, _heading("Other agents", "", styles)]
+        lines += _rows(offered, len(suggested), picker.selected, width, styles)
     if recent:
         lines += [BLANK, _heading("Recent", "", styles)]
-        lines += _rows(recent, len(suggested), picker.selected, width, styles)
+        lines += _rows(recent, len(suggested) + len(offered), picker.selected, width, styles)
     if situation.provider == OFFLINE:
         lines += _first_steps(situation, width, styles)
     return lines
