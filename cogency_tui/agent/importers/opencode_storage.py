@@ -183,10 +183,13 @@ def _messages(database: sqlite3.Connection, session: str) -> Iterator[Message]:
     found: set[str] = set()
     if {"message", "part"} <= tables:
         query = f"SELECT id, {_SHORT} FROM message WHERE session_id = ? ORDER BY time_created, id"
-        parts = f"SELECT id, {_SHORT} FROM part WHERE message_id = ? ORDER BY id"
+        parts: dict[str, list[tuple[str, Object | None]]] = {}
+        each = f"SELECT id, message_id, {_SHORT} FROM part WHERE session_id = ? ORDER BY id"
+        for row in database.execute(each, (session,)):
+            parts.setdefault(str(row["message_id"]), []).append((str(row["id"]), _parsed(row["data"])))
         for id, fields in _read(database, query, session):
             found.add(id)
-            yield Message(id, fields, list(_read(database, parts, id)))
+            yield Message(id, fields, parts.pop(id, []))
     if "session_message" in tables:
         query = f"SELECT id, type, {_SHORT} FROM session_message WHERE session_id = ? ORDER BY seq"
         for row in database.execute(query, (session,)):
