@@ -121,9 +121,9 @@ class _Records:
             raise ValueError("a record without an id")
 
     def _rewind(self, id: str) -> None:
-        ids = [*self.messages]
-        for dropped in ids[ids.index(id) :] if id in self.messages else []:
-            del self.messages[dropped]
+        if id in self.messages:
+            while self.messages.popitem()[0] != id:
+                pass
 
     def _add_message(self, message: dict[str, Any]) -> None:
         id, content = text(message["id"]), message.get("content")
