@@ -29,7 +29,7 @@ from cogency_tui.errors import UsageError
 from cogency_tui.protocol.events import Event
 from cogency_tui.redaction import Redactor
 from cogency_tui.store import export_import, foreign_sessions, origins
-from cogency_tui.store.blobs import Blobs
+from cogency_tui.store.blobs import Blobs, failures
 from cogency_tui.store.column_text import from_column, to_column
 from cogency_tui.store.edits import COLUMNS as EDIT_COLUMNS
 from cogency_tui.store.export_import import (
@@ -72,6 +72,11 @@ VERSION = 1
 
 LARGEST = 1 << 30
 """Bytes of one conversation in an archive, without the contents of files."""
+
+MOST_SUBAGENTS = 100_000
+
+_DEEPEST_FORK = 200
+"""Forks of forks of one conversation, beyond which a fork from an archive is imported without its parent."""
 
 _IN_MEMORY = 4 << 20
 _PIECE = 1 << 20
@@ -236,6 +241,7 @@ class Block:
         self.conversations: list[int] = []
         """Positions of the conversations in the file."""
         self._lines = 0
+        self._directory = directory
         self._spool: IO[bytes] = SpooledTemporaryFile(_IN_MEMORY, dir=str(directory))  # noqa: SIM115 (closed by `close`)
 
     def close(self) -> None:
@@ -262,6 +268,8 @@ class Block:
             raise ValueError(TOO_MUCH)
         kind = kind_of(line)
         if kind == "conversation":
+            if len(self.conversations) >= MOST_SUBAGENTS:
+                raise ValueError(f"at most {MOST_SUBAGENTS:,} sub-agents are allowed")
             self.conversations.append(self._spool.tell())
         elif not self.conversations:
             raise ValueError("it comes before the conversation")
@@ -270,7 +278,8 @@ class Block:
             if isinstance(record, ContentRecord) and store_content(record, blobs):
                 self.sizes[record.content] = record.size
             return
-        self._spool.write(b"%d %s\n" % (number, line.strip()))
+        with failures(self._directory):
+            self._spool.write(b"%d %s\n" % (number, line.strip()))
 
     def lines(self, place: int = 0) -> Iterator[tuple[int, bytes]]:
         """Yield the numbered lines from a position on; only one iteration at a time."""
@@ -780,16 +789,18 @@ class _Restoration(Incoming):
             self._connection.execute(sql, (to_column(parent), forked_at, key))
 
     def _is_below(self, id: str, ancestor: str) -> bool:
-        """Return whether a conversation is another, or belongs to it, at any depth."""
-        sql = """
+        """Return whether a conversation is another, or belongs to it at any depth, or is too deep itself."""
+        sql = f"""
             WITH RECURSIVE above (id) AS (
                 SELECT ?
                 UNION
                 SELECT parent FROM conversations c JOIN above ON c.id = above.id WHERE parent IS NOT NULL
+                LIMIT {_DEEPEST_FORK}
             )
-            SELECT 1 FROM above WHERE id = ?
+            SELECT count(*) = {_DEEPEST_FORK} OR max(id = ?) FROM above
         """
-        return self._connection.execute(sql, (to_column(id), to_column(ancestor))).fetchone() is not None
+        (found,) = self._connection.execute(sql, (to_column(id), to_column(ancestor))).fetchone()
+        return bool(found)
 
     def _last_shared(self, parent: str, fork: str) -> int | None:
         """Return the number of the last event of `parent` that a fork begins with; None where it has none."""

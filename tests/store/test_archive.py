@@ -359,6 +359,29 @@ async def test_damaged_rows_stop_nothing_and_are_named(store: Store, tmp_path: P
         assert (await read(store, lines)).counts == {"here": 8}
 
 
+async def test_a_damaged_page_costs_its_event_and_no_other(directory: Path, tmp_path: Path) -> None:
+    async with await Store.open(directory) as store:
+        ids = [
+            (await store.create_conversation("/p", dialect="x", provider="o", model="m")).id for _ in range(3)
+        ]
+        for id in ids:
+            for content in ("before", f"{id} " * 2_000, "after"):
+                await store.append(id, said(content))
+        await store.database.read(lambda connection: connection.execute("PRAGMA wal_checkpoint(TRUNCATE)"))
+    with (directory / "cogency.db").open("r+b") as file:
+        page = file.read().index(f"{ids[1]} ".encode() * 200) // 4096 + 1
+        file.seek(page * 4096)
+        file.write(b"\xff" * 4)
+    async with await Store.open(directory) as store:
+        lines, reports = written(store)
+        assert len(reports) == 1
+        assert reports[0].startswith(f"Conversation {ids[1]}: event ")
+        assert "malformed" in reports[0]
+        async with await Store.open(tmp_path / "other") as other:
+            assert (await read(other, lines)).counts == {"imported": 3}
+            assert [len(await other.events(id)) for id in ids] == [3, 2, 3]
+
+
 async def test_a_conversation_with_a_secret_is_known_again(store: Store, tmp_path: Path) -> None:
     conversation = await store.create_conversation("/p", dialect="x", provider="o", model="m")
     await store.append(conversation.id, said(f"it is {SECRET}"))
@@ -479,7 +502,7 @@ def event_line(content: str, number: int = 1) -> str:
     return json.dumps({"event": said(content), "number": number})
 
 
-@pytest.mark.parametrize("count", [300, pytest.param(10_000, marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize("count", [300, pytest.param(3_000, marks=pytest.mark.exhaustive)])
 async def test_many_conversations_with_one_id_are_imported_once_each(store: Store, count: int) -> None:
     lines = [HEAD]
     for number in range(count):
@@ -509,6 +532,19 @@ async def test_forged_parents_and_circles_are_no_relations(store: Store) -> None
     for id in ids:
         await Forks(store.database).tree(id)
     assert written(store)[1] == []
+
+
+async def test_forks_of_forks_without_end_are_forks_up_to_a_depth(store: Store) -> None:
+    ids = [f"{number:016d}" for number in range(250)]
+    lines = [HEAD]
+    for id, parent in zip(ids, [None, *ids], strict=False):
+        lines += [EXPORT, conversation_line(id, parent=parent, forked_at=1), event_line("same")]
+    assert (await read(store, lines)).counts == {"imported": 250}
+    tree, depth = await Forks(store.database).tree(ids[0]), 1
+    while tree.forks:
+        [tree], depth = tree.forks, depth + 1
+    assert depth == 200
+    assert (await read(store, lines)).counts == {"here": 250}
 
 
 async def test_a_fork_whose_parent_was_refused_is_attached_by_the_next_import(
