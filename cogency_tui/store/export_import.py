@@ -602,6 +602,7 @@ class Outgoing:
         """Yield the lines of one conversation, and add the digests and sizes of its `images`."""
         key = to_column(conversation.id)
         yield from self._formed({"conversation": asdict(conversation)})
+        pins = dict(self._rows(_PINS, (key, key), "the rest of the pins"))
         carried: set[int] = set()
         numbers = "SELECT seq FROM events WHERE conversation_id = ? ORDER BY seq"
         for (seq,) in self._rows(numbers, (key,), "the rest of the events"):
@@ -613,7 +614,8 @@ class Outgoing:
                 self._fail(f"event {seq}", exc)
                 continue
             for line in self._formed({"event": event, "number": seq}):
-                carried.add(seq)
+                if seq in pins:
+                    carried.add(seq)
                 with suppress(ValueError):
                     images.update((image["digest"], image["size"]) for image in events.images_of(event))
                 yield line
@@ -623,7 +625,7 @@ class Outgoing:
         sql = f"SELECT {', '.join(SUMMARY)} FROM summaries WHERE conversation_id = ? ORDER BY id"
         for row in self._rows(sql, (key,), "the rest of the summaries"):
             yield from self._formed({"summary": dict(zip(SUMMARY, map(_plain, row), strict=True))})
-        for event, created in self._rows(_PINS, (key, key), "the rest of the pins"):
+        for event, created in pins.items():
             if event in carried:
                 yield from self._formed({"pin": {"event": event, "created": created}})
 
