@@ -34,6 +34,7 @@ from cogency_tui.store.column_text import from_column, to_column
 from cogency_tui.store.edits import COLUMNS as EDIT_COLUMNS
 from cogency_tui.store.export_import import (
     ADVICE,
+    KINDS,
     LONGEST_LINE,
     MOST_LINES,
     SUMMARY,
@@ -105,8 +106,8 @@ _LOST = f"{_PLACED} SELECT id FROM conversations WHERE id NOT IN (SELECT id FROM
 
 
 def identified(connection: sqlite3.Connection) -> Iterator[tuple[str, bool]]:
-    """Yield the ids of all conversations but those of sub-agents, parents before their forks; then those that
-    have lost their parents, each True."""
+    """Yield the ids of all conversations but those of sub-agents, parents before their forks; then, with
+    True, those whose parents are lost."""
     for (id,) in connection.execute(_FIRST_PARENTS):
         yield from_column(id), False
     for (id,) in connection.execute(_LOST):
@@ -267,6 +268,9 @@ class Block:
         if line is None or self._lines > MOST_LINES or self._spool.tell() > LARGEST:
             raise ValueError(TOO_MUCH)
         kind = kind_of(line)
+        if kind not in KINDS:
+            decoded_line(line.decode(), 0.0)
+            raise ValueError("its first key is written with escapes")
         if kind == "conversation":
             if len(self.conversations) >= MOST_SUBAGENTS:
                 raise ValueError(f"at most {MOST_SUBAGENTS:,} sub-agents are allowed")
@@ -421,7 +425,6 @@ class Restorer:
         self._presence = presence
         self._known = _Known()
         self._claimed: list[str] = []
-        self._now = time.time()
 
     def close(self) -> None:
         """Remove what the exports so far are known by."""
@@ -439,7 +442,8 @@ class Restorer:
         if not block.conversations:
             raise UsageError(f"Line {block.first}: there is no conversation behind it.", ADVICE)
         self._known.begin(block.archive)
-        return _Restoration(connection, self._blobs, block, self._known, self._now, self._claim).restore()
+        now = time.time()
+        return _Restoration(connection, self._blobs, block, self._known, now, self._claim).restore()
 
     def release(self) -> None:
         """Remove the marks of the conversations that were continued."""
@@ -447,7 +451,7 @@ class Restorer:
             self._presence.leave(self._claimed.pop(), _USE)
 
     def _claim(self, id: str) -> None:
-        if self._presence.enter(id, self._now, _USE):
+        if self._presence.enter(id, time.time(), _USE):
             self._claimed.append(id)
             return
         for mark in self._presence.elsewhere():
@@ -488,7 +492,7 @@ class _Known:
         return row[0] if row else 0
 
     def note(self, conversations: dict[str, str], edits: dict[int, int]) -> None:
-        renamed = [(to_column(each), id) for each, id in conversations.items() if each != id]
+        renamed = [(to_column(each), to_column(id)) for each, id in conversations.items() if each != id]
         self._connection.execute("BEGIN")
         with self._connection:
             self._connection.executemany("INSERT OR REPLACE INTO conversations VALUES (?, ?)", renamed)
@@ -655,8 +659,11 @@ class _Restoration(Incoming):
     def _is_same(self, ours: Event, theirs: Event) -> bool:
         """Compare events by what they hold: an import may have changed their times, and an export has a
         marker in the place of a secret."""
-        pair = [{**each, "timestamp": 0} for each in (ours, theirs)]
-        return pair[0] == pair[1] or self._redactor.value(pair[0]) == self._redactor.value(pair[1])
+        own, other = ({**each, "timestamp": 0} for each in (ours, theirs))
+        if own == other:
+            return True
+        own = self._redactor.value(own)
+        return own == other or own == self._redactor.value(other)
 
     # Records.
 

@@ -255,6 +255,9 @@ _WRAPPED: dict[str, type[Record]] = {
 }
 """Records under a key of their own; for the others the line is the record."""
 
+KINDS = frozenset((*_WRAPPED, "event", "content"))
+"""The first keys of lines."""
+
 
 def decoded(lines: Iterable[str], now: float) -> Iterator[tuple[int, Record]]:
     """Yield the records of an export with the numbers of their lines, each validated by itself.

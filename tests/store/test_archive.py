@@ -30,7 +30,7 @@ from cogency_tui.store.foreign_sessions import ForeignConversation
 from cogency_tui.store.forks import Forks
 from cogency_tui.store.open_locks import Presence
 from cogency_tui.store.pins import Pins
-from cogency_tui.store.store import Store, StoredConversation
+from cogency_tui.store.store import Store, StoredConversation, is_conversation_id
 from cogency_tui.store.summaries import Summaries
 from cogency_tui.store.trash import Trash
 from tests.store.test_export_import import STORED, image_of
@@ -577,6 +577,10 @@ ODD: dict[str, tuple[list[str], str]] = {
         [EXPORT, conversation_line(), conversation_line("x", parent="x", call="c")],
         "another",
     ),
+    "an event in disguise": (
+        [EXPORT, conversation_line(), event_line("x").replace('"event"', '"\\u0065vent"')],
+        "with escapes",
+    ),
     "an event twice": ([EXPORT, conversation_line(), event_line("x"), event_line("y")], "event 1 twice"),
     "a time that is none": ([EXPORT, conversation_line(trashed=-1.0)], "trashed"),
     "a number that is none": ([EXPORT, conversation_line(forked_at=1 << 63)], "not a number that can be"),
@@ -604,6 +608,29 @@ async def test_odd_exports_are_refused_and_the_next_one_is_imported(store: Store
 async def test_an_archive_of_a_newer_program_is_refused(store: Store) -> None:
     with pytest.raises(UsageError, match="version 2; this program supports 1"):
         await read(store, [HEAD.replace("1", "2"), EXPORT])
+
+
+async def test_ids_of_any_form_are_found_again(store: Store) -> None:
+    odd = ["", "../../x", "\ud800", "\x00", "x" * 256, "1K82J2R6G497DCKO"]
+    for id in ("\ud800", "a"):
+        ours = await store.create_conversation("/p", dialect="x", provider="o", model="m", id=id)
+        await store.append(ours.id, said("ours"))
+    lines = [HEAD]
+    for id in (*odd, "a"):
+        lines += [EXPORT, conversation_line(id), event_line("theirs")]
+        lines += [conversation_line(f"{id[:200]} below", parent=id, call="c"), event_line("below", 2)]
+        lines += [
+            EXPORT,
+            conversation_line(f"{id[:200]} fork", parent=id, forked_at=1),
+            event_line("theirs", 3),
+        ]
+    done = await read(store, lines)
+    assert (done.states, done.refused) == (["imported"] * 14, [])
+    assert all(is_conversation_id(id) for id in done.ids)
+    for id, fork in zip(done.ids[::2], done.ids[1::2], strict=True):
+        assert (await store.resolve(fork)).parent == id
+        assert len(await store.delegated(id)) == 1
+    assert (await read(store, lines)).states == ["here"] * 14
 
 
 async def test_archives_in_one_file_do_not_share_their_numbers(store: Store, tmp_path: Path) -> None:
