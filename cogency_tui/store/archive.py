@@ -588,6 +588,7 @@ class _Restoration(Incoming):
                 if record.id in self._places:
                     raise ValueError(f"it has the conversation {record.id!r} twice")
                 parent = above.id if above is not None and index else None
+                self._nest(record, parent)
                 self._places[record.id] = self._placed(record, parent, position)
 
     def _placed(self, record: ConversationRecord, parent: str | None, position: int) -> _Place:

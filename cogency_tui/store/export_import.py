@@ -700,6 +700,7 @@ class Incoming:
         self._project = ""
         self._current = ""
         self._ids: dict[str, str] = {}
+        self._depths: dict[str, int] = {}
         self._numbers: dict[int, int] = {}
         """New numbers of events, by the original ones."""
         self._latest: list[tuple[int, int]] = []
@@ -750,6 +751,7 @@ class Incoming:
             raise ValueError("it holds several conversations")
         if given.id in self._ids:
             raise ValueError(f"it has the conversation {given.id!r} twice")
+        self._nest(given, parent)
         self._project = self._project or given.project
         id = given.id if is_conversation_id(given.id) else new_conversation_id()
         if given.source and foreign_sessions.find(self._connection, given.source, given.original):
@@ -761,6 +763,17 @@ class Incoming:
             id = new_conversation_id()
         self._ids[given.id] = self._current = id
         self.root = self.root or id
+
+    def _nest(self, given: ConversationRecord, parent: str | None) -> None:
+        """Note the depth of a conversation below that of the user.
+
+        Raises:
+            ValueError: no agent nests its sub-agents so deeply.
+        """
+        depth = 0 if parent is None else self._depths[given.parent or ""] + 1
+        if depth > _DEEPEST:
+            raise ValueError(f"its sub-agents are nested more than {_DEEPEST} levels deep")
+        self._depths[given.id] = depth
 
     @staticmethod
     def _made(given: ConversationRecord, id: str, parent: str | None, call: str | None) -> StoredConversation:

@@ -577,6 +577,13 @@ ODD: dict[str, tuple[list[str], str]] = {
         [EXPORT, conversation_line(), conversation_line("x", parent="x", call="c")],
         "another",
     ),
+    "sub-agents without end": (
+        [
+            EXPORT,
+            *(conversation_line(str(n), parent=str(n - 1) if n else None, call="c") for n in range(150)),
+        ],
+        "nested more than 100 levels deep",
+    ),
     "an event in disguise": (
         [EXPORT, conversation_line(), event_line("x").replace('"event"', '"\\u0065vent"')],
         "with escapes",
