@@ -5,6 +5,7 @@ Both run outside the event loop, line by line: Ctrl+C ends them at once, whateve
 
 import asyncio
 import os
+import shutil
 import sqlite3
 import stat
 import sys
@@ -210,7 +211,8 @@ class _Progress:
                 self._due = time.monotonic() + _PAUSE
                 share = f"{min(99, 100 * self._done // self._size)}%  " if self._size else ""
                 self.clear()
-                self._shown = f"{share}line {number:,}  {_summary(self._counts)}"
+                shown = f"{share}line {number:,}  {_summary(self._counts)}"
+                self._shown = shown[: shutil.get_terminal_size().columns - 1]
                 talk(self._shown, end="\r")
             yield number, line
 

@@ -29,11 +29,12 @@ from cogency_tui.errors import UsageError
 from cogency_tui.protocol.events import Event
 from cogency_tui.redaction import Redactor
 from cogency_tui.store import export_import, foreign_sessions, origins
-from cogency_tui.store.blobs import Blobs
+from cogency_tui.store.blobs import Blobs, failures
 from cogency_tui.store.column_text import from_column, to_column
 from cogency_tui.store.edits import COLUMNS as EDIT_COLUMNS
 from cogency_tui.store.export_import import (
     ADVICE,
+    KINDS,
     LONGEST_LINE,
     MOST_LINES,
     SUMMARY,
@@ -73,6 +74,11 @@ VERSION = 1
 LARGEST = 1 << 30
 """Bytes of one conversation in an archive, without the contents of files."""
 
+MOST_SUBAGENTS = 100_000
+
+_DEEPEST_FORK = 200
+"""Forks of forks of one conversation, beyond which a fork from an archive is imported without its parent."""
+
 _IN_MEMORY = 4 << 20
 _PIECE = 1 << 20
 _USE = "import"
@@ -100,8 +106,8 @@ _LOST = f"{_PLACED} SELECT id FROM conversations WHERE id NOT IN (SELECT id FROM
 
 
 def identified(connection: sqlite3.Connection) -> Iterator[tuple[str, bool]]:
-    """Yield the ids of all conversations but those of sub-agents, parents before their forks; then those that
-    have lost their parents, each True."""
+    """Yield the ids of all conversations but those of sub-agents, parents before their forks; then, with
+    True, those whose parents are lost."""
     for (id,) in connection.execute(_FIRST_PARENTS):
         yield from_column(id), False
     for (id,) in connection.execute(_LOST):
@@ -236,6 +242,7 @@ class Block:
         self.conversations: list[int] = []
         """Positions of the conversations in the file."""
         self._lines = 0
+        self._directory = directory
         self._spool: IO[bytes] = SpooledTemporaryFile(_IN_MEMORY, dir=str(directory))  # noqa: SIM115 (closed by `close`)
 
     def close(self) -> None:
@@ -261,7 +268,12 @@ class Block:
         if line is None or self._lines > MOST_LINES or self._spool.tell() > LARGEST:
             raise ValueError(TOO_MUCH)
         kind = kind_of(line)
+        if kind not in KINDS:
+            decoded_line(line.decode(), 0.0)
+            raise ValueError("its first key is written with escapes")
         if kind == "conversation":
+            if len(self.conversations) >= MOST_SUBAGENTS:
+                raise ValueError(f"at most {MOST_SUBAGENTS:,} sub-agents are allowed")
             self.conversations.append(self._spool.tell())
         elif not self.conversations:
             raise ValueError("it comes before the conversation")
@@ -270,7 +282,8 @@ class Block:
             if isinstance(record, ContentRecord) and store_content(record, blobs):
                 self.sizes[record.content] = record.size
             return
-        self._spool.write(b"%d %s\n" % (number, line.strip()))
+        with failures(self._directory):
+            self._spool.write(b"%d %s\n" % (number, line.strip()))
 
     def lines(self, place: int = 0) -> Iterator[tuple[int, bytes]]:
         """Yield the numbered lines from a position on; only one iteration at a time."""
@@ -412,7 +425,6 @@ class Restorer:
         self._presence = presence
         self._known = _Known()
         self._claimed: list[str] = []
-        self._now = time.time()
 
     def close(self) -> None:
         """Remove what the exports so far are known by."""
@@ -430,7 +442,8 @@ class Restorer:
         if not block.conversations:
             raise UsageError(f"Line {block.first}: there is no conversation behind it.", ADVICE)
         self._known.begin(block.archive)
-        return _Restoration(connection, self._blobs, block, self._known, self._now, self._claim).restore()
+        now = time.time()
+        return _Restoration(connection, self._blobs, block, self._known, now, self._claim).restore()
 
     def release(self) -> None:
         """Remove the marks of the conversations that were continued."""
@@ -438,7 +451,7 @@ class Restorer:
             self._presence.leave(self._claimed.pop(), _USE)
 
     def _claim(self, id: str) -> None:
-        if self._presence.enter(id, self._now, _USE):
+        if self._presence.enter(id, time.time(), _USE):
             self._claimed.append(id)
             return
         for mark in self._presence.elsewhere():
@@ -479,7 +492,7 @@ class _Known:
         return row[0] if row else 0
 
     def note(self, conversations: dict[str, str], edits: dict[int, int]) -> None:
-        renamed = [(to_column(each), id) for each, id in conversations.items() if each != id]
+        renamed = [(to_column(each), to_column(id)) for each, id in conversations.items() if each != id]
         self._connection.execute("BEGIN")
         with self._connection:
             self._connection.executemany("INSERT OR REPLACE INTO conversations VALUES (?, ?)", renamed)
@@ -575,6 +588,7 @@ class _Restoration(Incoming):
                 if record.id in self._places:
                     raise ValueError(f"it has the conversation {record.id!r} twice")
                 parent = above.id if above is not None and index else None
+                self._nest(record, parent)
                 self._places[record.id] = self._placed(record, parent, position)
 
     def _placed(self, record: ConversationRecord, parent: str | None, position: int) -> _Place:
@@ -646,8 +660,11 @@ class _Restoration(Incoming):
     def _is_same(self, ours: Event, theirs: Event) -> bool:
         """Compare events by what they hold: an import may have changed their times, and an export has a
         marker in the place of a secret."""
-        pair = [{**each, "timestamp": 0} for each in (ours, theirs)]
-        return pair[0] == pair[1] or self._redactor.value(pair[0]) == self._redactor.value(pair[1])
+        own, other = ({**each, "timestamp": 0} for each in (ours, theirs))
+        if own == other:
+            return True
+        own = self._redactor.value(own)
+        return own == other or own == self._redactor.value(other)
 
     # Records.
 
@@ -780,16 +797,18 @@ class _Restoration(Incoming):
             self._connection.execute(sql, (to_column(parent), forked_at, key))
 
     def _is_below(self, id: str, ancestor: str) -> bool:
-        """Return whether a conversation is another, or belongs to it, at any depth."""
-        sql = """
+        """Return whether a conversation is another, or belongs to it at any depth, or is too deep itself."""
+        sql = f"""
             WITH RECURSIVE above (id) AS (
                 SELECT ?
                 UNION
                 SELECT parent FROM conversations c JOIN above ON c.id = above.id WHERE parent IS NOT NULL
+                LIMIT {_DEEPEST_FORK}
             )
-            SELECT 1 FROM above WHERE id = ?
+            SELECT count(*) = {_DEEPEST_FORK} OR max(id = ?) FROM above
         """
-        return self._connection.execute(sql, (to_column(id), to_column(ancestor))).fetchone() is not None
+        (found,) = self._connection.execute(sql, (to_column(id), to_column(ancestor))).fetchone()
+        return bool(found)
 
     def _last_shared(self, parent: str, fork: str) -> int | None:
         """Return the number of the last event of `parent` that a fork begins with; None where it has none."""

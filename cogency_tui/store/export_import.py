@@ -19,8 +19,8 @@ import sqlite3
 import time
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from io import BytesIO
 from operator import itemgetter
@@ -254,6 +254,9 @@ _WRAPPED: dict[str, type[Record]] = {
     "mark": MarkRecord,
 }
 """Records under a key of their own; for the others the line is the record."""
+
+KINDS = frozenset((*_WRAPPED, "event", "content"))
+"""The first keys of lines."""
 
 
 def decoded(lines: Iterable[str], now: float) -> Iterator[tuple[int, Record]]:
@@ -549,7 +552,8 @@ class Outgoing:
     """Reads the lines of conversations.
 
     `form` returns a line as it is exported, None to leave it out; contents do not pass through it. `omit`
-    receives a description of each row that cannot be read, and of each content.
+    receives a description of each row and content that cannot be read; without it, damaged rows and lost
+    contents are left out silently, and damaged pages raise `sqlite3.DatabaseError`.
     """
 
     def __init__(
@@ -557,7 +561,7 @@ class Outgoing:
         connection: sqlite3.Connection,
         blobs: Blobs,
         form: Callable[[dict[str, Any]], dict[str, Any] | None],
-        omit: Callable[[str], object] = lambda _: None,
+        omit: Callable[[str], object] | None = None,
     ) -> None:
         self.outside = 0
         """Edits of files outside their projects: an export has none of them."""
@@ -570,46 +574,63 @@ class Outgoing:
 
     def lines(self, id: str, *, alone: bool = False) -> Iterator[dict[str, Any]]:
         """Yield the lines of a conversation with its sub-agents, or `alone`."""
+        images: dict[str, int] = {}
         for each in tree(self._connection, id, alone=alone):
-            yield from self._conversation(each)
-        for each in tree(self._connection, id, alone=alone):
-            yield from self._images(each.id)
+            yield from self._conversation(each, images)
+        for digest, size in images.items():
+            yield from self._content(digest, size, f"image {digest}", even_secret=True)
         yield from self._edits(id)
+
+    def _fail(self, what: str, problem: Exception) -> None:
+        if self._omit is not None:
+            self._omit(f"{what}: {problem}")
+        elif isinstance(problem, sqlite3.Error):
+            raise problem
+
+    def _rows(self, sql: str, values: Sequence[object], what: str) -> Iterator[tuple[Any, ...]]:
+        """Yield the rows of a query up to a damaged page."""
+        try:
+            yield from self._connection.execute(sql, values)
+        except sqlite3.DatabaseError as exc:
+            self._fail(what, exc)
 
     def _formed(self, line: dict[str, Any]) -> Iterator[dict[str, Any]]:
         formed = self._form(line)
         if formed is not None:
             yield formed
 
-    def _conversation(self, conversation: StoredConversation) -> Iterator[dict[str, Any]]:
+    def _conversation(
+        self, conversation: StoredConversation, images: dict[str, int]
+    ) -> Iterator[dict[str, Any]]:
+        """Yield the lines of one conversation, and add the digests and sizes of its `images`."""
         key = to_column(conversation.id)
         yield from self._formed({"conversation": asdict(conversation)})
+        pins = dict(self._rows(_PINS, (key, key), "the rest of the pins"))
         carried: set[int] = set()
-        sql = "SELECT seq, body FROM events WHERE conversation_id = ? ORDER BY seq"
-        for seq, body in self._connection.execute(sql, (key,)):
+        numbers = "SELECT seq FROM events WHERE conversation_id = ? ORDER BY seq"
+        for (seq,) in self._rows(numbers, (key,), "the rest of the events"):
             # A damaged row is left out, as wherever events are read.
             try:
+                (body,) = self._connection.execute("SELECT body FROM events WHERE seq = ?", (seq,)).fetchone()
                 event = json.loads(from_column(body))
-            except (ValueError, RecursionError) as exc:
-                self._omit(f"event {seq}: {exc}")
+            except (ValueError, RecursionError, TypeError, sqlite3.DatabaseError) as exc:
+                self._fail(f"event {seq}", exc)
                 continue
             for line in self._formed({"event": event, "number": seq}):
-                carried.add(seq)
+                if seq in pins:
+                    carried.add(seq)
+                with suppress(ValueError):
+                    images.update((image["digest"], image["size"]) for image in events.images_of(event))
                 yield line
         sql = f"SELECT {', '.join(USAGE)} FROM usage WHERE conversation_id = ? ORDER BY id"
-        for row in self._connection.execute(sql, (key,)):
+        for row in self._rows(sql, (key,), "the rest of the usage"):
             yield from self._formed({"usage": dict(zip(USAGE, map(_plain, row), strict=True))})
         sql = f"SELECT {', '.join(SUMMARY)} FROM summaries WHERE conversation_id = ? ORDER BY id"
-        for row in self._connection.execute(sql, (key,)):
+        for row in self._rows(sql, (key,), "the rest of the summaries"):
             yield from self._formed({"summary": dict(zip(SUMMARY, map(_plain, row), strict=True))})
-        for event, created in self._connection.execute(_PINS, (key, key)):
+        for event, created in pins.items():
             if event in carried:
                 yield from self._formed({"pin": {"event": event, "created": created}})
-
-    def _images(self, id: str) -> Iterator[dict[str, Any]]:
-        images = events.stored_images(self._connection, to_column(id))
-        for digest, size in {image["digest"]: image["size"] for image in images}.items():
-            yield from self._content(digest, size, f"image {digest}", even_secret=True)
 
     def _content(
         self, digest: str, size: int, what: str, *, even_secret: bool = False
@@ -617,7 +638,7 @@ class Outgoing:
         try:
             data = self._blobs.read(digest, size)
         except StoreError as exc:
-            self._omit(f"{what}: {exc}")
+            self._fail(what, exc)
             return
         if not even_secret and has_secret(data.decode("utf-8", "replace")):
             self.secret += 1
@@ -629,10 +650,10 @@ class Outgoing:
         sql = f"SELECT {', '.join(names)} FROM edits WHERE conversation = ? ORDER BY id"
         sent: set[str] = set()
         carried: set[int] = set()
-        for row in self._connection.execute(sql, (to_column(id),)):
+        for row in self._rows(sql, (to_column(id),), "the rest of the edits"):
             edit: dict[str, Any] = dict(zip(names, map(_plain, row), strict=True))
             if None in row:
-                self._omit(f"edit {edit['id']}: a value is missing")
+                self._fail(f"edit {edit['id']}", ValueError("a value is missing"))
                 continue
             if not all(is_portable(edit[name]) for name in ("path", "old_path", "made") if edit[name]):
                 self.outside += 1
@@ -650,7 +671,7 @@ class Outgoing:
             "SELECT edit, hunk, state, note, m.timestamp FROM edit_marks m JOIN edits e ON e.id = m.edit"
             " WHERE e.conversation = ? ORDER BY m.timestamp, edit, hunk"
         )
-        for row in self._connection.execute(sql, (to_column(id),)):
+        for row in self._rows(sql, (to_column(id),), "the rest of the decisions about edits"):
             if row[0] in carried:
                 yield from self._formed({"mark": list(map(_plain, row))})
 
@@ -679,6 +700,7 @@ class Incoming:
         self._project = ""
         self._current = ""
         self._ids: dict[str, str] = {}
+        self._depths: dict[str, int] = {}
         self._numbers: dict[int, int] = {}
         """New numbers of events, by the original ones."""
         self._latest: list[tuple[int, int]] = []
@@ -729,6 +751,7 @@ class Incoming:
             raise ValueError("it holds several conversations")
         if given.id in self._ids:
             raise ValueError(f"it has the conversation {given.id!r} twice")
+        self._nest(given, parent)
         self._project = self._project or given.project
         id = given.id if is_conversation_id(given.id) else new_conversation_id()
         if given.source and foreign_sessions.find(self._connection, given.source, given.original):
@@ -740,6 +763,17 @@ class Incoming:
             id = new_conversation_id()
         self._ids[given.id] = self._current = id
         self.root = self.root or id
+
+    def _nest(self, given: ConversationRecord, parent: str | None) -> None:
+        """Note the depth of a conversation below that of the user.
+
+        Raises:
+            ValueError: no agent nests its sub-agents so deeply.
+        """
+        depth = 0 if parent is None else self._depths[given.parent or ""] + 1
+        if depth > _DEEPEST:
+            raise ValueError(f"its sub-agents are nested more than {_DEEPEST} levels deep")
+        self._depths[given.id] = depth
 
     @staticmethod
     def _made(given: ConversationRecord, id: str, parent: str | None, call: str | None) -> StoredConversation:

@@ -3,7 +3,9 @@
 import json
 import os
 import signal
+import sqlite3
 import tempfile
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -96,6 +98,22 @@ def test_what_is_damaged_is_named_and_the_status_is_one(run: Run, filled: list[s
     done = run("import", stdin=HEAD.replace("1", "9"), **there)
     assert done.returncode == 2
     assert "stdin: Line 1 begins an archive of version 9" in done.stderr
+
+
+def test_a_damaged_row_is_named_and_the_rest_is_exported(run: Run, filled: list[str], tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "data/cogency.db")) as connection, connection:
+        sql = "SELECT min(seq) FROM events WHERE conversation_id = ?"
+        (number,) = connection.execute(sql, (filled[1],)).fetchone()
+        connection.execute("UPDATE events SET body = '{' WHERE seq = ?", (number,))
+    done = run("conversations", "export", "--all")
+    assert done.returncode == 1
+    assert f"Conversation {filled[1]}: event {number}: " in done.stderr
+    assert done.stderr.endswith("2 conversations exported.\n1 problem, listed above.\n")
+    assert done.stdout.splitlines()[-1] == '{"end":2}'
+    done = run("conversations", "export", "--all", "--format", "md", "--output", str(tmp_path / "files"))
+    assert done.returncode == 1
+    assert f"Event {number} of conversation {filled[1]} cannot be read" in done.stderr
+    assert len([*(tmp_path / "files").iterdir()]) == 2
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])

@@ -30,7 +30,7 @@ from cogency_tui.store.foreign_sessions import ForeignConversation
 from cogency_tui.store.forks import Forks
 from cogency_tui.store.open_locks import Presence
 from cogency_tui.store.pins import Pins
-from cogency_tui.store.store import Store, StoredConversation
+from cogency_tui.store.store import Store, StoredConversation, is_conversation_id
 from cogency_tui.store.summaries import Summaries
 from cogency_tui.store.trash import Trash
 from tests.store.test_export_import import STORED, image_of
@@ -359,6 +359,29 @@ async def test_damaged_rows_stop_nothing_and_are_named(store: Store, tmp_path: P
         assert (await read(store, lines)).counts == {"here": 8}
 
 
+async def test_a_damaged_page_costs_its_event_and_no_other(directory: Path, tmp_path: Path) -> None:
+    async with await Store.open(directory) as store:
+        ids = [
+            (await store.create_conversation("/p", dialect="x", provider="o", model="m")).id for _ in range(3)
+        ]
+        for id in ids:
+            for content in ("before", f"{id} " * 2_000, "after"):
+                await store.append(id, said(content))
+        await store.database.read(lambda connection: connection.execute("PRAGMA wal_checkpoint(TRUNCATE)"))
+    with (directory / "cogency.db").open("r+b") as file:
+        page = file.read().index(f"{ids[1]} ".encode() * 200) // 4096 + 1
+        file.seek(page * 4096)
+        file.write(b"\xff" * 4)
+    async with await Store.open(directory) as store:
+        lines, reports = written(store)
+        assert len(reports) == 1
+        assert reports[0].startswith(f"Conversation {ids[1]}: event ")
+        assert "malformed" in reports[0]
+        async with await Store.open(tmp_path / "other") as other:
+            assert (await read(other, lines)).counts == {"imported": 3}
+            assert [len(await other.events(id)) for id in ids] == [3, 2, 3]
+
+
 async def test_a_conversation_with_a_secret_is_known_again(store: Store, tmp_path: Path) -> None:
     conversation = await store.create_conversation("/p", dialect="x", provider="o", model="m")
     await store.append(conversation.id, said(f"it is {SECRET}"))
@@ -479,7 +502,7 @@ def event_line(content: str, number: int = 1) -> str:
     return json.dumps({"event": said(content), "number": number})
 
 
-@pytest.mark.parametrize("count", [300, pytest.param(10_000, marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize("count", [300, pytest.param(3_000, marks=pytest.mark.exhaustive)])
 async def test_many_conversations_with_one_id_are_imported_once_each(store: Store, count: int) -> None:
     lines = [HEAD]
     for number in range(count):
@@ -509,6 +532,19 @@ async def test_forged_parents_and_circles_are_no_relations(store: Store) -> None
     for id in ids:
         await Forks(store.database).tree(id)
     assert written(store)[1] == []
+
+
+async def test_forks_of_forks_without_end_are_forks_up_to_a_depth(store: Store) -> None:
+    ids = [f"{number:016d}" for number in range(250)]
+    lines = [HEAD]
+    for id, parent in zip(ids, [None, *ids], strict=False):
+        lines += [EXPORT, conversation_line(id, parent=parent, forked_at=1), event_line("same")]
+    assert (await read(store, lines)).counts == {"imported": 250}
+    tree, depth = await Forks(store.database).tree(ids[0]), 1
+    while tree.forks:
+        [tree], depth = tree.forks, depth + 1
+    assert depth == 200
+    assert (await read(store, lines)).counts == {"here": 250}
 
 
 async def test_a_fork_whose_parent_was_refused_is_attached_by_the_next_import(
@@ -541,6 +577,17 @@ ODD: dict[str, tuple[list[str], str]] = {
         [EXPORT, conversation_line(), conversation_line("x", parent="x", call="c")],
         "another",
     ),
+    "sub-agents without end": (
+        [
+            EXPORT,
+            *(conversation_line(str(n), parent=str(n - 1) if n else None, call="c") for n in range(150)),
+        ],
+        "nested more than 100 levels deep",
+    ),
+    "an event in disguise": (
+        [EXPORT, conversation_line(), event_line("x").replace('"event"', '"\\u0065vent"')],
+        "with escapes",
+    ),
     "an event twice": ([EXPORT, conversation_line(), event_line("x"), event_line("y")], "event 1 twice"),
     "a time that is none": ([EXPORT, conversation_line(trashed=-1.0)], "trashed"),
     "a number that is none": ([EXPORT, conversation_line(forked_at=1 << 63)], "not a number that can be"),
@@ -568,6 +615,29 @@ async def test_odd_exports_are_refused_and_the_next_one_is_imported(store: Store
 async def test_an_archive_of_a_newer_program_is_refused(store: Store) -> None:
     with pytest.raises(UsageError, match="version 2; this program supports 1"):
         await read(store, [HEAD.replace("1", "2"), EXPORT])
+
+
+async def test_ids_of_any_form_are_found_again(store: Store) -> None:
+    odd = ["", "../../x", "\ud800", "\x00", "x" * 256, "1K82J2R6G497DCKO"]
+    for id in ("\ud800", "a"):
+        ours = await store.create_conversation("/p", dialect="x", provider="o", model="m", id=id)
+        await store.append(ours.id, said("ours"))
+    lines = [HEAD]
+    for id in (*odd, "a"):
+        lines += [EXPORT, conversation_line(id), event_line("theirs")]
+        lines += [conversation_line(f"{id[:200]} below", parent=id, call="c"), event_line("below", 2)]
+        lines += [
+            EXPORT,
+            conversation_line(f"{id[:200]} fork", parent=id, forked_at=1),
+            event_line("theirs", 3),
+        ]
+    done = await read(store, lines)
+    assert (done.states, done.refused) == (["imported"] * 14, [])
+    assert all(is_conversation_id(id) for id in done.ids)
+    for id, fork in zip(done.ids[::2], done.ids[1::2], strict=True):
+        assert (await store.resolve(fork)).parent == id
+        assert len(await store.delegated(id)) == 1
+    assert (await read(store, lines)).states == ["here"] * 14
 
 
 async def test_archives_in_one_file_do_not_share_their_numbers(store: Store, tmp_path: Path) -> None:
