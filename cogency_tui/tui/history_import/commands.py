@@ -16,7 +16,6 @@ from cogency_tui.tui.bridge import Bridge
 from cogency_tui.tui.commands_base import FeatureCommands, Handler
 from cogency_tui.tui.kit.number_format import plural
 
-
 _MOST_TITLES = 3
 
 
