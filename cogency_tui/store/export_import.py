@@ -61,6 +61,8 @@ MOST_LINES = 1_000_000
 LONGEST_LINE = 96 << 20
 """Characters of a line: those of the largest stored content, in base64."""
 
+TOO_MUCH = f"at most {MOST_LINES:,} lines of {LONGEST_LINE:,} characters are allowed"
+
 LONGEST_EDGE = 8_000
 LARGEST_IMAGE = 8_000_000
 """Most pixels of a side and most bytes of an image: more than any vendor takes."""
@@ -93,7 +95,8 @@ class HeadRecord(msgspec.Struct, frozen=True):
 
 
 class ConversationRecord(msgspec.Struct, frozen=True):
-    """A conversation; `call` is that of the `parent` that started it."""
+    """A conversation; `call` is that of the `parent` that started it. An import of a single conversation uses
+    neither `trashed` nor `forked_at`."""
 
     id: Key
     project: Line
@@ -114,6 +117,8 @@ class ConversationRecord(msgspec.Struct, frozen=True):
     model_chosen: bool = False
     source: Key = ""
     original: Key = ""
+    trashed: Amount | None = None
+    forked_at: Reference | None = None
 
 
 class EventRecord(msgspec.Struct, frozen=True):
@@ -263,15 +268,26 @@ def decoded(lines: Iterable[str], now: float) -> Iterator[tuple[int, Record]]:
         if not line.strip():
             continue
         with blamed_on(number):
-            if number > MOST_LINES or len(line) > LONGEST_LINE:
-                raise ValueError(f"at most {MOST_LINES:,} lines of {LONGEST_LINE:,} characters are allowed")
-            record = _parsed(line)
-            if not isinstance(record, dict):
-                raise ValueError("it is not a JSON object")
-            given = cast("dict[str, Any]", record)
-            found = _record(given, now) if begun else _head(given)
+            if number > MOST_LINES:
+                raise ValueError(TOO_MUCH)
+            given = parsed_line(line)
+            found = decoded_record(given, now) if begun else _head(given)
             begun = True
         yield number, found
+
+
+def parsed_line(line: str) -> dict[str, Any]:
+    """Parse a line of an export.
+
+    Raises:
+        ValueError, RecursionError: it is too long, or no object of JSON.
+    """
+    if len(line) > LONGEST_LINE:
+        raise ValueError(TOO_MUCH)
+    record = _parsed(line)
+    if not isinstance(record, dict):
+        raise ValueError("it is not a JSON object")
+    return cast("dict[str, Any]", record)
 
 
 @contextmanager
@@ -320,7 +336,12 @@ def _head(record: dict[str, Any]) -> HeadRecord:
     return HeadRecord(version)
 
 
-def _record(given: dict[str, Any], now: float) -> Record:
+def decoded_record(given: dict[str, Any], now: float) -> Record:
+    """Decode a line behind the first one of an export.
+
+    Raises:
+        ValueError, KeyError, TypeError, RecursionError: it is invalid, as `blamed_on` expects.
+    """
     kind = next(iter(given), "")
     if kind == "event":
         return EventRecord(checked_event(given["event"], now), msgspec.convert(given["number"], Number))
@@ -332,7 +353,9 @@ def _record(given: dict[str, Any], now: float) -> Record:
     if isinstance(record, ConversationRecord):
         require_project(record.project)
         updated = min(record.updated, now)
-        return msgspec.structs.replace(record, updated=updated, created=min(record.created, updated))
+        trashed = None if record.trashed is None else min(record.trashed, now)
+        created = min(record.created, updated)
+        return msgspec.structs.replace(record, updated=updated, created=created, trashed=trashed)
     if isinstance(record, UsageRecord):
         require_amounts(msgspec.convert(_parsed(record.body), Measure))
     if isinstance(record, EditRecord):
@@ -457,10 +480,10 @@ def _whole(text: str) -> int:
     return number
 
 
-_USAGE = (
+USAGE = (
     *("timestamp", "input", "output", "duration", "cached", "billed_input", "replay_input", "cost", "body"),
 )
-_SUMMARY = tuple(summaries.COLUMNS.split(", "))
+SUMMARY = tuple(summaries.COLUMNS.split(", "))
 _PINS = (
     f"SELECT event, max(created) FROM pins WHERE event IN ({PINNED}) AND conversation_id = ?"
     " GROUP BY event ORDER BY event"
@@ -492,7 +515,7 @@ def imported(connection: sqlite3.Connection, lines: Iterable[str], blobs: Blobs)
     Raises:
         UsageError: they are no export; the message names the line.
     """
-    incoming = _Incoming(connection, blobs)
+    incoming = Incoming(connection, blobs)
     for number, record in decoded(lines, time.time()):
         with blamed_on(number):
             incoming.take(record)
@@ -514,12 +537,12 @@ def _conversation(
         with suppress(ValueError):
             yield {"event": json.loads(from_column(body)), "number": seq}
             carried.add(seq)
-    sql = f"SELECT {', '.join(_USAGE)} FROM usage WHERE conversation_id = ? ORDER BY id"
+    sql = f"SELECT {', '.join(USAGE)} FROM usage WHERE conversation_id = ? ORDER BY id"
     for row in connection.execute(sql, (key,)):
-        yield {"usage": dict(zip(_USAGE, map(_plain, row), strict=True))}
-    sql = f"SELECT {', '.join(_SUMMARY)} FROM summaries WHERE conversation_id = ? ORDER BY id"
+        yield {"usage": dict(zip(USAGE, map(plain, row), strict=True))}
+    sql = f"SELECT {', '.join(SUMMARY)} FROM summaries WHERE conversation_id = ? ORDER BY id"
     for row in connection.execute(sql, (key,)):
-        yield {"summary": dict(zip(_SUMMARY, map(_plain, row), strict=True))}
+        yield {"summary": dict(zip(SUMMARY, map(plain, row), strict=True))}
     for event, created in connection.execute(_PINS, (key, key)):
         if event in carried:
             yield {"pin": {"event": event, "created": created}}
@@ -545,7 +568,7 @@ def _edits(connection: sqlite3.Connection, id: str, blobs: Blobs) -> Iterator[di
     sent: set[str] = set()
     carried: set[int] = set()
     for row in connection.execute(sql, (to_column(id),)).fetchall():
-        edit: dict[str, Any] = dict(zip(names, map(_plain, row), strict=True))
+        edit: dict[str, Any] = dict(zip(names, map(plain, row), strict=True))
         paths = [edit[name] for name in ("path", "old_path", "made") if edit[name]]
         if None in row or not all(map(is_portable, paths)):
             continue
@@ -567,10 +590,10 @@ def _edits(connection: sqlite3.Connection, id: str, blobs: Blobs) -> Iterator[di
     )
     for row in connection.execute(sql, (to_column(id),)):
         if row[0] in carried:
-            yield {"mark": list(map(_plain, row))}
+            yield {"mark": list(map(plain, row))}
 
 
-class _Incoming:
+class Incoming:
     """Writes records to the store."""
 
     def __init__(self, connection: sqlite3.Connection, blobs: Blobs) -> None:
@@ -607,14 +630,11 @@ class _Incoming:
             case EventRecord():
                 self._event(record)
             case UsageRecord():
-                self._insert("usage", {name: getattr(record, name) for name in _USAGE})
+                self._usage(record)
             case SummaryRecord():
-                given = {name: getattr(record, name) for name in _SUMMARY}
-                reached = {name: self._reached(given[name]) for name in ("through", "unread")}
-                self._insert("summaries", {**given, **reached})
+                self._summary(record)
             case PinRecord():
-                event = self._numbers[record.event]
-                self._insert("pins", {"event": event, "pinned": 1, "created": record.created})
+                self._pin(record)
             case ContentRecord():
                 self._content(record)
             case EditRecord():
@@ -676,6 +696,18 @@ class _Incoming:
         index = bisect_right(self._latest, through, key=itemgetter(0))
         return self._latest[index - 1][1] if index else 0
 
+    def _usage(self, record: UsageRecord) -> None:
+        self._insert("usage", {name: getattr(record, name) for name in USAGE})
+
+    def _summary(self, record: SummaryRecord) -> None:
+        given = {name: getattr(record, name) for name in SUMMARY}
+        reached = {name: self._reached(given[name]) for name in ("through", "unread")}
+        self._insert("summaries", {**given, **reached})
+
+    def _pin(self, record: PinRecord) -> None:
+        event = self._numbers[record.event]
+        self._insert("pins", {"event": event, "pinned": 1, "created": record.created})
+
     def _content(self, record: ContentRecord) -> None:
         stored = self._blobs.put(BytesIO(record.decoded()))
         if stored.digest != record.content:
@@ -688,7 +720,7 @@ class _Incoming:
             raise ValueError(f"it has the edit {record.id} twice")
         if record.project != self._project:
             raise ValueError(f"the edit is of {record.project!r}, and the conversation of another project")
-        undoes = [[self._edits.get(number, 0), hunk] for number, hunk in record.undone]
+        undoes = [[self._edit_of(number), hunk] for number, hunk in record.undone]
         conversation = self._ids.get(record.conversation, self.root)
         before, after = (
             self._version(*(getattr(record, f"{side}_{name}") for name in ("kind", "digest", "size", "mode")))
@@ -707,6 +739,10 @@ class _Incoming:
         cursor = self._connection.execute(sql, [_bound(value) for value in given])
         assert cursor.lastrowid is not None
         self._edits[record.id] = cursor.lastrowid
+
+    def _edit_of(self, original: int) -> int:
+        """Return the number that an edit has here; 0 where it is unknown."""
+        return self._edits.get(original, 0)
 
     def _version(self, kind: Kind, digest: str, size: int, mode: int) -> Version:
         """Build a side of an edit.
@@ -739,7 +775,7 @@ class _Incoming:
         self._connection.execute(sql, row)
 
 
-def _plain(value: object) -> object:
+def plain(value: object) -> object:
     return from_column(value) if isinstance(value, bytes) else value
 
 

@@ -591,6 +591,36 @@ def create_origins(connection: sqlite3.Connection) -> None:
     origins.create(connection)
 
 
+def create_received(connection: sqlite3.Connection) -> None:
+    """Create what was received of each conversation of others: the numbers reached, the title and the trash
+    as its owner has them, where it was forked from, and whether events without a number of the owner's may
+    still be the same as some of his; and the numbers here of events and edits, by those of their owners."""
+    connection.execute(
+        """
+        CREATE TABLE received (
+            id TEXT PRIMARY KEY,
+            event INTEGER NOT NULL,
+            usage INTEGER NOT NULL,
+            edit INTEGER NOT NULL,
+            title TEXT NOT NULL,
+            trashed REAL,
+            parent_source TEXT NOT NULL,
+            parent TEXT NOT NULL,
+            forked_at INTEGER NOT NULL,
+            is_matching INTEGER NOT NULL
+        ) WITHOUT ROWID
+        """
+    )
+    connection.execute(
+        "CREATE TABLE received_events (conversation TEXT NOT NULL, number INTEGER NOT NULL,"
+        " event INTEGER NOT NULL, PRIMARY KEY (conversation, number)) WITHOUT ROWID"
+    )
+    connection.execute(
+        "CREATE TABLE received_edits (source TEXT NOT NULL, number INTEGER NOT NULL, edit INTEGER NOT NULL,"
+        " PRIMARY KEY (source, number)) WITHOUT ROWID"
+    )
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     create_conversations,
     create_events,
@@ -621,6 +651,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     create_event_chain,
     create_foreign_sessions,
     create_origins,
+    create_received,
 )
 
 CONVERSIONS: tuple[Migration, ...] = (store_user_commands_as_fields,)
