@@ -15,6 +15,7 @@ from cogency_tui.errors import UsageError
 from cogency_tui.protocol.events import Event, error_text, labelled_outcome, mark_of
 from cogency_tui.protocol.transcript import call_record, shown_text
 from cogency_tui.safe_text import one_line
+from cogency_tui.store.foreign_sessions import AGENTS
 from cogency_tui.store.store import Store, StoredConversation
 from cogency_tui.store.trash import Trash
 from cogency_tui.tui.kit.number_format import plural
@@ -169,6 +170,8 @@ def _line(conversation: StoredConversation) -> str:
     when = time.strftime("%Y-%m-%d %H:%M", time.localtime(conversation.updated))
     turns = f"{conversation.turns} turn" + ("" if conversation.turns == 1 else "s")
     imported = "  (imported)" if conversation.imported else ""
+    if conversation.source in AGENTS:
+        imported = f"  (from {AGENTS[conversation.source]})"
     return f"{conversation.id}  {when}  {turns:>9}  {one_line(conversation.title) or 'Untitled'}{imported}"
 
 

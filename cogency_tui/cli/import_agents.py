@@ -56,7 +56,8 @@ async def import_agents(
     for tally in tallies:
         _report(tally, dry=dry, as_json=as_json)
     if not any(tally.sessions or tally.unchanged for tally in tallies) and not as_json:
-        where = "" if project is None else " in this project. --all imports those of every project"
+        elsewhere = sum(tally.elsewhere for tally in tallies)
+        where = f" in this project. --all imports {elsewhere:,} of other projects" if elsewhere else ""
         talk(f"Nothing to import{where}.")
     while follow and not dry:
         await asyncio.sleep(_PAUSE)

@@ -11,11 +11,21 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from cogency_tui.protocol.events import Event, Measure, begins_turn
-from cogency_tui.store import edits, event_chain, events, usage
+from cogency_tui.store import edits, event_chain, events, origins, usage
 from cogency_tui.store.column_text import from_column, to_column
 from cogency_tui.store.edit_records import FileChange, Origin
 from cogency_tui.store.events import title_of
 from cogency_tui.store.store import COLUMNS, StoredConversation, conversation_of, insert, new_conversation_id
+
+AGENTS: Mapping[str, str] = {
+    "claude-code": "Claude Code",
+    "codex": "Codex",
+    "opencode": "opencode",
+    "gemini": "Gemini CLI",
+    "vibe": "Vibe",
+    "pi": "pi",
+}
+"""The agents whose histories can be imported, with their names for users."""
 
 _FIND = f"SELECT {COLUMNS} FROM conversations WHERE source = ? AND original = ?"
 _EVENTS = "SELECT type, unit, body FROM events WHERE conversation_id = ? ORDER BY seq"
@@ -51,6 +61,13 @@ class Stored:
     id: str
     is_new: bool
     events: int
+
+
+def name_of_source(connection: sqlite3.Connection, source: str) -> str:
+    """Return the name of a source for users: an agent's, or that of another machine or person."""
+    if source.startswith(origins.PREFIX):
+        return origins.names(connection).get(source, "another machine")
+    return AGENTS.get(source, source)
 
 
 def stamps(connection: sqlite3.Connection, source: str) -> Mapping[tuple[str, str], str]:

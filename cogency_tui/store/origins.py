@@ -55,7 +55,8 @@ def note(connection: sqlite3.Connection, origin: Origin) -> None:
     """Store another origin, or its new name."""
     name = "".join(character for character in origin.name if character.isprintable())[:_LONGEST_NAME]
     connection.execute(
-        "INSERT INTO origins VALUES (?, ?, 0) ON CONFLICT (id) DO UPDATE SET name = excluded.name WHERE NOT own",
+        "INSERT INTO origins VALUES (?, ?, 0)"
+        " ON CONFLICT (id) DO UPDATE SET name = excluded.name WHERE NOT own",
         (origin.id, to_column(name)),
     )
 

@@ -83,8 +83,8 @@ class Bridge:
             super().__init__()
 
     class Forked(Message):
-        """The conversation is another's, and goes on in the fork with this id: the message that was sent in it,
-        or None for none, is still to be sent there."""
+        """The conversation is another's, and goes on in the fork with this id, where what was `sent` is still
+        to be sent."""
 
         def __init__(self, fork: str, sent: Written | None) -> None:
             self.fork = fork
@@ -421,7 +421,7 @@ class Bridge:
 
         queue = self._pacer.renew()
         try:
-            if self._foreign is not None and self._foreign == before:
+            if before is not None and self._foreign == before:
                 fork = await self.agent.recall.fork(before)
                 self._screen.post_message(self.Forked(fork.id, message))
                 return

@@ -61,7 +61,7 @@ async def test_every_event_has_an_entry_however_it_was_stored(directory: Path) -
     [
         ("UPDATE events SET body = replace(body, 'message 2', 'message 9') WHERE seq = 3", "1 event (3) was changed by another program"),
         ("UPDATE events SET timestamp = timestamp - 1 WHERE seq IN (2, 3)", "2 events (2–3) were changed by another program"),
-        ("UPDATE events SET conversation_id = (SELECT max(id) FROM conversations) WHERE seq = 1", "1 event (1) was changed by another program"),
+        ("UPDATE events SET conversation_id = (SELECT id FROM conversations c WHERE c.id <> conversation_id) WHERE seq = 1", "1 event (1) was changed by another program"),
         ("UPDATE events SET type = 'think' WHERE seq = 1", "rows that cannot be read: 1 in events"),
         ("DELETE FROM events WHERE seq IN (2, 4)", "2 events (2, 4) were removed by another program, or lost"),
         ("DELETE FROM events WHERE seq > 6", "2 events (7–8) were removed by another program, or lost"),

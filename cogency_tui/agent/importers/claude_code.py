@@ -6,11 +6,13 @@ what was imported from it before. Sub-agents that versions before 2 wrote into t
 are not read, but counted.
 """
 
+import json
 from collections.abc import Iterator, Mapping
 from os import DirEntry
 from pathlib import Path
 from typing import Any, cast
 
+from cogency_tui.agent.importers.claude_code_calls import Tasks, change, outcome, translated
 from cogency_tui.agent.importers.records import (
     an_object,
     between,
@@ -18,15 +20,16 @@ from cogency_tui.agent.importers.records import (
     entries,
     is_in_use,
     number,
-    objects,
-    renamed,
     stamp,
     text,
     whole,
     without,
 )
-from cogency_tui.agent.importers.session import Session, SessionFile, json_lines, parsed
+from cogency_tui.agent.importers.session import LONGEST_LINE, Session, SessionFile, json_lines, parsed
 from cogency_tui.protocol.events import CallState, Measure, ResultPayload
+
+_MOST_SIBLINGS = 200
+"""Sub-agents among which the caller of another is looked for."""
 
 _SILENT = (
     {"agent-color", "agent-name", "agent-setting", "attribution-snapshot", "bridge-session", "system"}
@@ -54,26 +57,7 @@ _REFUSED = "The user doesn't want to proceed with this tool use."
 _CANCELLED = ("The user doesn't want to take this action right now.", "[Request interrupted by user")
 _NOT_ALLOWED = ("Permission to use ", "Permission for this action ", "Claude requested permissions to ")
 _CREATED = "File created successfully at: "
-
-_OURS: Mapping[str, tuple[str, Mapping[str, str]]] = {
-    "Read": ("read", {"file_path": "file", "offset": "start", "limit": "lines"}),
-    "Write": ("write", {"file_path": "file", "content": "content"}),
-    "Edit": ("edit", {"file_path": "file", "old_string": "old", "new_string": "new", "replace_all": "all"}),
-    "Bash": ("shell", {"command": "command", "timeout": "timeout", "run_in_background": "background"}),
-    "Glob": ("find", {"pattern": "pattern", "path": "path"}),
-    "Grep": ("find", {"pattern": "content", "glob": "pattern", "path": "path", "-C": "context"}),
-    "LS": ("list", {"path": "path"}),
-    "WebFetch": ("fetch", {"url": "url"}),
-    "WebSearch": ("search", {"query": "query"}),
-    "TodoWrite": ("plan", {"todos": "steps"}),
-    "AskUserQuestion": ("ask", {"questions": "questions"}),
-    "Skill": ("skill", {"skill": "name", "command": "name"}),
-    "Agent": ("agent", {"subagent_type": "name", "prompt": "task"}),
-    "Task": ("agent", {"subagent_type": "name", "prompt": "task"}),
-}
-"""Our names for tools and their arguments."""
-
-_STATES = {"completed": "done", "in_progress": "active"}
+_REMARK = " (file state is current in your context"
 
 
 class ClaudeCode:
@@ -129,6 +113,7 @@ class _Reading:
         self._seen: set[str] = set()
         self._calls: dict[str, tuple[str, dict[str, Any]]] = {}
         """The calls without a result, as they were made."""
+        self._tasks = Tasks()
         self._files: set[str] = set()
         """The files that are known to exist."""
         self._refused: list[ResultPayload] = []
@@ -145,10 +130,10 @@ class _Reading:
             if record.get("isSidechain") is True and not self._agent:
                 raise ValueError("a sub-agent within its session's file")
             if uuid not in self._seen:
-                self._seen.add(uuid)
                 self._place(record)
                 read = {"user": self._user, "assistant": self._assistant, "attachment": self._attachment}
                 read[kind](place, uuid, record)
+                self._seen.add(uuid)
         elif kind in _TITLES:
             # A summary may be that of another session.
             if kind != "summary" or record.get("leafUuid") in self._seen:
@@ -270,7 +255,13 @@ class _Reading:
 
     def _call(self, at: object, block: dict[str, Any], cycle: str) -> None:
         key, name, given = text(block["id"]), text(block["name"]), an_object(block["input"])
-        ours, args = _translated(name, given, self.session.project)
+        try:
+            ours, args = translated(name, given, self.session.project)
+            if (plan := self._tasks.translated(key, name, given)) is not None:
+                ours, args = "plan", plan
+        except (KeyError, TypeError):
+            # The model's mistake, which the result reports.
+            ours, args = name, given
         path = given.get("file_path")
         if name == "Write" and path in self._files:
             args["overwrite"] = True
@@ -286,24 +277,28 @@ class _Reading:
             _flat(block.get("content", "")),
         )
         facts = cast("dict[str, Any]", raw) if isinstance(raw, dict) else {}
-        state, outcome = _state(content, block.get("is_error") is True, facts), ""
+        name, given = self._calls.pop(key, ("", {}))
+        state, line = _state(content, block.get("is_error") is True, facts), ""
         if state == "declined":
             reason = content.partition("the user said:\n")[2] if content.startswith(_REFUSED) else content
-            outcome, content = "Declined.", reason or "The user declined this call."
+            line, content = "Declined.", reason or "The user declined this call."
         elif state == "interrupted":
-            outcome = "Interrupted."
-        content = without(content, _INJECTED)
+            line = "Interrupted."
+        elif state == "done":
+            line = outcome(name, facts)
+        content = without(content, _INJECTED).partition(_REMARK)[0]
         content = between(content, "tool_use_error") or content
         took = (number(facts.get("durationMs")) or number(facts.get("totalDurationMs")) or 0.0) / 1000
-        self.session.result(key, at, content, state=state, outcome=outcome, duration=took)
-        name, given = self._calls.pop(key, ("", {}))
+        self.session.result(key, at, content, state=state, outcome=line, duration=took)
+        if name == "TaskCreate":
+            self._tasks.end(key, facts)
         if state == "declined":
             self._refused.append(cast("Any", self.session.events[-1].event)["payload"])
         elif state == "done":
             if not facts and name == "Write" and content.startswith(_CREATED):
                 facts = {"type": "create", "filePath": given["file_path"], "content": given["content"]}
-            if change := _change(name, facts):
-                self.session.edited(key, at, *change)
+            if changed := change(name, facts):
+                self.session.edited(key, at, *changed)
 
     def _count(self, cycle: str, at: object, record: dict[str, Any]) -> None:
         """Note the figures of an answer; of those that its records repeat the last ones are final."""
@@ -332,22 +327,39 @@ class _Reading:
             self._usage = None
 
     def _find_call(self, meta: Path) -> None:
-        """Find the call that started this sub-agent, in the file beside its own."""
+        """Find the call that started this sub-agent, in the file beside its own, and who made it.
+
+        Those of versions without such a file are conversations of their own.
+        """
         try:
             with meta.open("rb") as file:
                 found = parsed(file.read(1 << 20)) if meta.is_file() else None
         except (OSError, ValueError):
             return
         match found:
-            case {"toolUseId": str(call)}:
-                self.session.call = call
+            case {"toolUseId": str(call)} if call:
+                depth, title = found.get("spawnDepth"), found.get("description")
             case _:
                 return
-        match found:
-            case {"description": str(title)}:
-                self.session.title = self.session.title or title
-            case _:
-                pass
+        self.session.call = call
+        self.session.title = self.session.title or (title if isinstance(title, str) else "")
+        if depth not in (None, 1) and (caller := _caller(self._path, call)):
+            self.session.parent = f"{self.session.parent}:{caller}"
+
+
+def _caller(path: Path, call: str) -> str:
+    """The id of the sub-agent beside this one that made a call."""
+    wanted = f'"id":{json.dumps(call)}'.encode()
+    for entry in entries(path.parent)[:_MOST_SIBLINGS]:
+        agent = _agent_id(entry.name) if entry.name.endswith(".jsonl") else ""
+        try:
+            if agent and entry.path != str(path) and entry.is_file(follow_symlinks=False):
+                with Path(entry.path).open("rb") as file:
+                    if any(wanted in line for line in iter(lambda: file.readline(LONGEST_LINE), b"")):
+                        return agent
+        except OSError:
+            continue
+    return ""
 
 
 def _is_human(found: dict[str, Any]) -> bool:
@@ -364,76 +376,6 @@ def _state(content: str, is_error: bool, facts: dict[str, Any]) -> CallState:
     if not is_error:
         return "done"
     return "declined" if content.startswith((_REFUSED, *_NOT_ALLOWED)) else "failed"
-
-
-def _translated(name: str, given: dict[str, Any], project: str) -> tuple[str, dict[str, Any]]:
-    """The name and arguments of a call in our form, if we have such a tool."""
-    if name.startswith("mcp__") and name.count("__") > 1:
-        return ".".join(name.split("__", 2)[1:]), given
-    if name not in _OURS:
-        return name, given
-    ours, names = _OURS[name]
-    args = renamed(given, names, project)
-    if ours == "shell" and (limit := number(args.get("timeout"))) is not None:
-        args["timeout"] = min(max(int(limit / 1000), 1), 600)
-    if name == "Grep" and given.get("-i") is True:
-        args["content"] = f"(?i){text(args['content'])}"
-    if ours == "plan":
-        states = [
-            (each["content"], _STATES.get(each["status"], "pending")) for each in objects(args["steps"])
-        ]
-        args["steps"] = [{"text": step, "state": state} for step, state in states]
-    if ours == "ask":
-        args["questions"] = [_question(each) for each in objects(args["questions"])]
-    return ours, args
-
-
-def _question(given: dict[str, Any]) -> dict[str, Any]:
-    names = {"question": "question", "header": "header", "options": "choices", "multiSelect": "several"}
-    return {ours: given[key] for key, ours in names.items() if given.get(key)}
-
-
-def _change(name: str, facts: dict[str, Any]) -> tuple[str, bytes | None, bytes] | None:
-    """The file that a call changed, with its whole contents before and after; None where they are unknown."""
-    match name, facts:
-        case "Write", {"type": "create", "filePath": str(path), "content": str(after)}:
-            return path, None, after.encode()
-        case "Write", {"filePath": str(path), "content": str(after), "originalFile": str(before)}:
-            pass
-        case "NotebookEdit", {
-            "notebook_path": str(path),
-            "original_file": str(before),
-            "updated_file": str(after),
-        }:
-            pass
-        case "Edit", {
-            "filePath": str(path),
-            "originalFile": str(before),
-            "oldString": str(),
-            "newString": str(),
-        }:
-            after = _edited(before, facts)
-        case _:
-            return None
-    return None if after is None else (path, before.encode(), after.encode())
-
-
-def _edited(before: str, facts: dict[str, Any]) -> str | None:
-    """Make an edit, and check what comes of it by the recorded patch; None where they do not agree."""
-    old, new = facts["oldString"], facts["newString"]
-    if not new and not old.endswith("\n") and f"{old}\n" in before:
-        # Claude Code removes the end of the line with it.
-        old = f"{old}\n"
-    if not old or old not in before or (facts.get("replaceAll") is not True and before.count(old) > 1):
-        return None
-    after = before.replace(old, new)
-    lines = after.split("\n")
-    for hunk in objects(facts["structuredPatch"]):
-        start, expected = hunk["newStart"], [line[1:] for line in hunk["lines"] if line[:1] in (" ", "+")]
-        found = lines[max(start - 1, 0) : max(start - 1, 0) + len(expected)]
-        if found != expected:
-            return None
-    return after
 
 
 def _flat(content: object) -> str:

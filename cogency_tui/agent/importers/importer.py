@@ -19,7 +19,7 @@ from cogency_tui.store import foreign_sessions
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.edit_records import ABSENT, FileChange
 from cogency_tui.store.export_import import checked_event, is_portable, require_amounts, require_project
-from cogency_tui.store.foreign_sessions import ForeignConversation, Stored
+from cogency_tui.store.foreign_sessions import AGENTS, ForeignConversation, Stored
 from cogency_tui.store.store import Store
 
 READERS: Mapping[str, tuple[str, str]] = {
@@ -32,31 +32,25 @@ READERS: Mapping[str, tuple[str, str]] = {
 }
 """The modules and classes of the readers, by the names of their agents."""
 
-TITLES = {
-    "claude-code": "Claude Code",
-    "codex": "Codex",
-    "opencode": "opencode",
-    "gemini": "Gemini CLI",
-    "vibe": "Vibe",
-    "pi": "pi",
-}
-"""What users call the agents."""
-
 _FILE_MODE = 0o644
 _LONGEST_KEY = 256
 _LONGEST_LINE = 4_096
 _MOST_NAMED = 100
+_DEEPEST = 20
+"""Levels of sub-agents that are told apart."""
 
 
 @dataclass(slots=True)
 class Tally:
     """What an import of the agent `name` has come to: sessions that were read or left as they are
-    (`unchanged`), new `conversations` and `events`, and what was not understood: its count, and places.
+    (`unchanged`), or are of another project (`elsewhere`); new `conversations` and `events`; and what was not
+    understood: its count, and places.
     """
 
     name: str
     sessions: int = 0
     unchanged: int = 0
+    elsewhere: int = 0
     conversations: int = 0
     events: int = 0
     unknown: int = 0
@@ -65,7 +59,7 @@ class Tally:
     @property
     def title(self) -> str:
         """The name of the agent for the user."""
-        return TITLES.get(self.name, self.name)
+        return AGENTS.get(self.name, self.name)
 
 
 def create_reader(name: str) -> Reader:
@@ -105,7 +99,10 @@ class Importer:
                 tally.unchanged += 1
                 continue
             session = await self._read(reader, file, tally)
-            if session is None or not await self._is_wanted(session):
+            if session is None:
+                continue
+            if not await self._is_wanted(session):
+                tally.elsewhere += 1
                 continue
             if session.parent and session.call:
                 # Stored after the conversation that started it.
@@ -113,7 +110,7 @@ class Importer:
                 continue
             await self._take(name, file, session, tally, dry=dry)
             yield tally
-        for file, session in below:
+        for file, session in _callers_first(below):
             await self._take(name, file, session, tally, dry=dry)
             yield tally
         yield tally
@@ -175,8 +172,10 @@ class Importer:
     def _checked(self, name: str, session: Session, *, dry: bool) -> ForeignConversation | None:
         """Convert a session to what can be stored of it; what cannot is counted in the session. Blocks."""
         now = time.time()
-        project = session.project
+        project = session.project[: _LONGEST_LINE + 1]
         try:
+            if len(project) > _LONGEST_LINE:
+                raise ValueError("too long")
             require_project(project)
         except ValueError:
             # Such conversations are found in all projects.
@@ -190,10 +189,10 @@ class Importer:
             source=name,
             original=session.id,
             project=project,
-            title=_short(session.title),
-            model=_short(session.model),
-            provider=_short(session.provider or name),
-            branch=_short(session.branch),
+            title=_short(session.title, _LONGEST_LINE),
+            model=_short(session.model, _LONGEST_KEY),
+            provider=_short(session.provider or name, _LONGEST_KEY),
+            branch=_short(session.branch, _LONGEST_LINE),
             parent=session.parent,
             call=session.call,
             events=events,
@@ -213,7 +212,27 @@ class Importer:
                 ABSENT if content is None else self._blobs.version(content, _FILE_MODE)
                 for content in (edit.before, edit.after)
             )
-            yield edit.call, tools[edit.call], min(edit.timestamp, now), FileChange(path, before, after)
+            yield (
+                edit.call,
+                tools[edit.call][:_LONGEST_KEY],
+                min(edit.timestamp, now),
+                FileChange(path, before, after),
+            )
+
+
+def _callers_first(below: Sequence[tuple[SessionFile, Session]]) -> list[tuple[SessionFile, Session]]:
+    """Order sub-agents so that each comes after that whose call started it."""
+    parents = {session.id: session.parent for _, session in below}
+
+    def depth(session: Session) -> int:
+        seen: set[str] = set()
+        id = session.parent
+        while id in parents and id not in seen and len(seen) < _DEEPEST:
+            seen.add(id)
+            id = parents[id]
+        return len(seen)
+
+    return sorted(below, key=lambda each: depth(each[1]))
 
 
 def _pairs(session: Session) -> Iterable[tuple[str, Event]]:
@@ -249,11 +268,9 @@ def _checked_usage(session: Session, now: float) -> Iterator[tuple[str, float, M
             yield usage.key, min(usage.timestamp, now), usage.measure
 
 
-def _short(text: str) -> str:
-    """A text on one line, without control characters, that fits a column."""
-    return "".join(character if character.isprintable() else " " for character in text)[
-        :_LONGEST_LINE
-    ].strip()
+def _short(text: str, most: int) -> str:
+    """A text on one line, without control characters, of at most so many characters."""
+    return "".join(character if character.isprintable() else " " for character in text[:most]).strip()
 
 
 async def survey(

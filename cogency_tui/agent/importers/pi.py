@@ -31,6 +31,9 @@ from cogency_tui.agent.importers.session import Session, SessionFile, json_lines
 from cogency_tui.protocol.events import CallState, Measure
 
 _LONGEST_HEADER = 1 << 16
+_MOST_CHANGES = 100
+"""Passages of one edit beyond which its outcome is not worked out."""
+
 _SILENT = {"branch_summary", "compaction", "custom", "custom_message", "label"} | {
     "model_change",
     "thinking_level_change",
@@ -147,8 +150,8 @@ class _Reading:
             # Entries of the first version of the format have no id.
             key = text(entry.get("id", place))
             if key not in self._seen:
-                self._seen.add(key)
                 self._message(place, key, entry.get("timestamp"), entry["message"])
+                self._seen.add(key)
         elif kind not in _SILENT:
             self.session.skip(place, f"type {kind!r}")
 
@@ -208,7 +211,7 @@ class _Reading:
             measure["cost"] = cost
         # Entries that were copied are counted in the session that they are from.
         if (measure["input"] or measure["output"]) and (seconds(at) or 0.0) >= self._forked:
-            self.session.spent(key, at, measure)
+            self.session.spent(f"{self.session.id}/{key}", at, measure)
 
     def _block(self, place: str, key: str, at: object, block: dict[str, Any], cycle: str) -> None:
         kind = block["type"]
@@ -222,7 +225,11 @@ class _Reading:
             self.session.skip(place, f"block {kind!r}")
 
     def _call(self, key: str, at: object, name: str, given: dict[str, Any], cycle: str) -> None:
-        ours, args = _translated(name, given, self.session.project)
+        try:
+            ours, args = _translated(name, given, self.session.project)
+        except (KeyError, TypeError):
+            # The model's mistake, which the result reports.
+            ours, args = name, given
         if ours == "write" and self._contents.get(self._file(given)) is not None:
             args["overwrite"] = True
         self.session.call_tool(key, at, ours, args, cycle)
@@ -314,6 +321,8 @@ def _edited(before: str | None, given: dict[str, Any], details: dict[str, Any]) 
     if before is None or "\r" in before or not isinstance(diff, str):
         return None
     changes = objects(given["edits"]) if "edits" in given else [given]
+    if len(changes) > _MOST_CHANGES:
+        return None
     found: list[tuple[int, str, str]] = []
     for change in changes:
         old, new = text(change["oldText"]), text(change["newText"])

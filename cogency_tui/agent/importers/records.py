@@ -29,6 +29,21 @@ def objects(value: object) -> list[dict[str, Any]]:
     return [an_object(each) for each in cast("list[Any]", value)]
 
 
+def as_object(value: object) -> dict[str, Any]:
+    """The object; an empty one for anything else."""
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def as_list(value: object) -> list[object]:
+    """The list; an empty one for anything else."""
+    return cast("list[object]", value) if isinstance(value, list) else []
+
+
+def as_text(value: object) -> str:
+    """The text; an empty one for anything else."""
+    return value if isinstance(value, str) else ""
+
+
 def blocks(content: object) -> list[dict[str, Any]]:
     """The blocks of a message's content, which may be a text alone."""
     return [{"type": "text", "text": content}] if isinstance(content, str) else objects(content)

@@ -13,7 +13,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, cast
 
-from cogency_tui.protocol.events import CallState, Event, Measure, UserEvent
+from cogency_tui.protocol.events import CallState, Event, Measure, ResultPayload, UserEvent
+from cogency_tui.protocol.plan import describe_plan
+from cogency_tui.tools.plan import planned_steps
 
 LONGEST_LINE = 64 << 20
 """Bytes of a line that is read; a longer one is counted as unknown."""
@@ -104,6 +106,9 @@ class Session:
     _open: dict[str, str] = field(default_factory=dict[str, str])
     """The tools of the calls without a result, by their keys."""
 
+    _plans: dict[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
+    """The arguments of such calls that make a plan."""
+
     _last: float = 0.0
 
     def user(self, key: str, at: object, text: str, *, steered: bool = False) -> None:
@@ -165,6 +170,8 @@ class Session:
         self._add(key, {"type": "call", "timestamp": self._time(at), "id": key, "content": content}, cycle)
         self._keys.add(f"{key}=")
         self._open[key] = name
+        if name == "plan":
+            self._plans[key] = args
 
     def result(
         self,
@@ -187,13 +194,22 @@ class Session:
         if isinstance(content, str):
             content = _cut(content)
         line = outcome.strip() or _first_line(content)
+        payload: ResultPayload = {
+            "outcome": line,
+            "content": content,
+            "error": state != "done",
+            "state": state,
+        }
+        if (plan := self._plans.pop(key, None)) and state == "done" and (steps := planned_steps(plan)):
+            payload["plan"] = steps
+            payload["outcome"] = describe_plan(steps)
         event: Event = {
             "type": "result",
             "timestamp": self._time(at),
             "id": key,
             "tool": tool,
             "duration": _duration(duration),
-            "payload": {"outcome": line, "content": content, "error": state != "done", "state": state},
+            "payload": payload,
         }
         self.events.append(ForeignEvent(f"{key}=", event))
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from cogency_tui.protocol.events import Event
 from cogency_tui.store.column_text import to_column
+from cogency_tui.store.foreign_sessions import name_of_source
 from cogency_tui.store.open_locks import Mark
 from cogency_tui.store.search.documents import Document, Kind
 from cogency_tui.store.search.matching import Match
@@ -47,7 +48,8 @@ class Hit:
 @dataclass(frozen=True, slots=True)
 class ListedConversation:
     """A conversation on a page: its first hits, best first, and whether there are `more`; the number of
-    files it changed and of its forks, and the process that has it open.
+    files it changed and of its forks, and the process that has it open. `source` is the name of the agent,
+    machine or person that it was imported from.
     """
 
     conversation: StoredConversation
@@ -56,6 +58,7 @@ class ListedConversation:
     files: int
     forks: int
     live: Mark | None
+    source: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +101,7 @@ def listed(
         connection.execute(_FILES, (key,)).fetchone()[0],
         connection.execute(_FORKS, (key,)).fetchone()[0],
         live,
+        name_of_source(connection, source) if (source := match.conversation.source) else "",
     )
 
 

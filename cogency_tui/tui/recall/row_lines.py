@@ -65,7 +65,7 @@ def draw_entry(
     facts = _facts(entry, columns, width - max(_TITLE, width // 2), now)
     left = [Segment(indent + mark, styles("dim", on))]
     live = _draw_state("idle" if entry.live else state, styles, on)
-    imported = [Segment("  imported", styles("edit", on))] if entry.conversation.imported else []
+    imported = [Segment(f"  {entry.origin}", styles("edit", on))] if entry.origin else []
     begin = entry.conversation.forked_after
     forked = [] if begin is None else [Segment(f"  ⑂ after turn {begin}", styles("branch", on))]
     right = [*forked, *imported, *live, Segment(facts, styles("dim", on))]
@@ -155,7 +155,7 @@ def describe(entry: RecallEntry, *, project: bool) -> str:
     """Describe all facts of a conversation in one line."""
     found = entry.conversation
     facts = [f"open in process {entry.live}"] if entry.live else []
-    facts += ["imported"] if found.imported else []
+    facts += [entry.origin] if entry.origin else []
     facts.append(plural(found.turns, "turn"))
     facts += [f"{tokens(found.tokens)} tokens"] if found.tokens else []
     facts += [dollars(found.cost)] if found.cost else []

@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import NamedTuple, TypeAlias
 
 from cogency_tui.agent.recall.results import Hit, ListedConversation
+from cogency_tui.safe_text import one_line
 from cogency_tui.store.forks import ForkTree
 from cogency_tui.store.store import StoredConversation
 from cogency_tui.tui.kit.select_list import Heading
@@ -22,7 +23,8 @@ _WEEK = 7
 @dataclass(frozen=True, slots=True)
 class RecallEntry:
     """A conversation with its first hits, and whether there are `more`; the number of files that it
-    changed, None if unknown; the process that has it open elsewhere, 0 for none."""
+    changed, None if unknown; the process that has it open elsewhere, 0 for none; the agent, machine or person
+    that is its `source`."""
 
     conversation: StoredConversation
     hits: tuple[Hit, ...] = ()
@@ -30,6 +32,14 @@ class RecallEntry:
     files: int | None = None
     forks: int = 0
     live: int = 0
+    source: str = ""
+
+    @property
+    def origin(self) -> str:
+        """Where an imported conversation is from; empty for one of ours."""
+        if self.source:
+            return f"from {one_line(self.source)}"
+        return "imported" if self.conversation.imported else ""
 
 
 class Item(NamedTuple):
@@ -85,7 +95,7 @@ class Catalogue:
                 joined = True
             live = each.live.pid if each.live else 0
             self.entries[conversation.id] = RecallEntry(
-                conversation, each.hits, each.more, each.files, each.forks, live
+                conversation, each.hits, each.more, each.files, each.forks, live, each.source
             )
             if conversation.id in self._heads:
                 joined = True

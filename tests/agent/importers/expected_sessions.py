@@ -17,10 +17,9 @@ _EXPECTED = Path(__file__).parent / "expected"
 _WRITE = os.environ.get("COGENCY_LOOKS") == "write"
 
 
-def assert_expected(name: str, reader: Reader) -> None:
-    """Compare all that a reader finds in a fixture with what is expected."""
-    home = FIXTURES / name
-    found = "".join(f"{line}\n" for line in _report(home, reader))
+def assert_expected(name: str, reader: Reader, home: Path | None = None) -> None:
+    """Compare all that a reader finds in a fixture, or in a `home` made from it, with what is expected."""
+    found = "".join(f"{line}\n" for line in _report(home or FIXTURES / name, reader))
     path = _EXPECTED / f"{name}.txt"
     if _WRITE:
         path.parent.mkdir(exist_ok=True)
@@ -52,8 +51,8 @@ def assert_only_grows(sessions: Iterable[Session | None]) -> None:
 
 
 def _report(home: Path, reader: Reader) -> Iterator[str]:
-    for name, file in sorted(files_of(reader, home).items()):
-        yield f"== {name} ({file.project})"
+    for file in sorted(reader.files(home, {}), key=lambda file: (file.path, file.id)):
+        yield f"== {file.path.relative_to(home).as_posix()} ({file.project})"
         session = reader.read(file)
         if session is None:
             yield "none"
@@ -68,6 +67,8 @@ def _report(home: Path, reader: Reader) -> Iterator[str]:
             cycle = f" [{event['cycle']}]" if "cycle" in event else ""
             about = f"{event['timestamp']:.3f} {event['type']} {each.key}{cycle} {marks}".rstrip()
             yield f"{about}: {_shown(event.get('content', event.get('payload')))}"
+            if "ran" in event:
+                yield f"  ran: {_shown(event['ran'])}"
             if event.get("duration"):
                 yield f"  {event['duration']} s"
         yield from (

@@ -12,7 +12,10 @@ from typing import Any
 import pytest
 
 from cogency_tui.agent.importers.claude_code import ClaudeCode
+from cogency_tui.agent.importers.importer import Importer
 from cogency_tui.agent.importers.session import ForeignEdit, Session, SessionFile
+from cogency_tui.store.blobs import Blobs
+from cogency_tui.store.store import Store
 from tests.agent.importers.reading import copy_fixture, damaged, prefixes, read, shown
 
 _FIRST = "8cd0b153-4264-45f1-8a1e-ec3ff8757ece"
@@ -106,8 +109,7 @@ def test_reads_a_session_with_our_tools(claude: Path) -> None:
         (
             "call",
             "toolu_00032",
-            '{"name": "TaskCreate", "args": {"subject": "Fix total", "description": "Sum the prices", '
-            '"activeForm": "Fixing total"}}',
+            '{"name": "plan", "args": {"steps": [{"text": "Fix total", "state": "pending"}]}}',
         ),
         ("result", "toolu_00032=", "done: Task #1 created successfully: Fix total"),
         (
@@ -119,8 +121,7 @@ def test_reads_a_session_with_our_tools(claude: Path) -> None:
         (
             "result",
             "toolu_00040=",
-            "done: The file /home/ada/shop/cart.py has been updated successfully. (file state is current in "
-            "your context — no need to Read it back)",
+            "done: The file /home/ada/shop/cart.py has been updated successfully.",
         ),
         (
             "call",
@@ -131,8 +132,7 @@ def test_reads_a_session_with_our_tools(claude: Path) -> None:
         (
             "result",
             "toolu_00050=",
-            "done: File created successfully at: /home/ada/shop/test_cart.py (file state is current in your "
-            "context — no need to Read it back)",
+            "done: File created successfully at: /home/ada/shop/test_cart.py",
         ),
         (
             "call",
@@ -162,8 +162,7 @@ def test_reads_a_session_with_our_tools(claude: Path) -> None:
         (
             "result",
             "toolu_00080=",
-            "done: The file /home/ada/shop/cart.py has been updated successfully. (file state is current in "
-            "your context — no need to Read it back)",
+            "done: The file /home/ada/shop/cart.py has been updated successfully.",
         ),
         ("respond", "629c30a6-64f2-4552-a0b2-1077fa0e861d", "The total is mended: `sum(prices)`."),
         ("user", "f67901ab-8b11-44cc-bce0-d11b713e1caa", "Count the files, please."),
@@ -186,6 +185,16 @@ def test_reads_a_session_with_our_tools(claude: Path) -> None:
         ),
         ("respond", "5c19d303-275f-48cc-b625-45c0aa1e02f3", "Then not."),
         ("user", "5ecdbe42-f429-4ef5-a8d7-6836f618496a", "Make an error"),
+    ]
+    outcomes = [each.event["payload"]["outcome"] for each in session.events if each.event["type"] == "result"]
+    assert [outcomes[index] for index in (1, 4, 5, 6, 8, 9, 10)] == [
+        "2 lines",
+        "0/1: Fix total",
+        "+1 −1",
+        "created, 5 lines",
+        "Exit code 2 (+1 lines)",
+        "String to replace not found in file. (+1 lines)",
+        "+3 −0",
     ]
     cycles = [each.event.get("cycle") for each in session.events[1:5]]
     assert cycles == ["msg_0001"] * 4
@@ -375,6 +384,116 @@ def test_unknown_records_and_blocks_are_counted(tmp_path: Path) -> None:
         "line 4: block 'taste'",
         "line 5: ValueError: a sub-agent within its session's file",
     ]
+
+
+def test_a_call_with_wrong_arguments_stays_as_it_is(tmp_path: Path) -> None:
+    given = {"todos": ["broken", {"content": "One", "status": "pending"}]}
+    call = {"type": "tool_use", "id": "t1", "name": "TodoWrite", "input": given}
+    result = {"type": "tool_result", "tool_use_id": "t1", "is_error": True, "content": "Invalid"}
+
+    session = _records(
+        tmp_path / "s.jsonl", _record("assistant", "a", [call]), _record("user", "u", [result])
+    )
+
+    assert [json.loads(content) for kind, _, content in shown(session) if kind == "call"] == [
+        {"name": "TodoWrite", "args": given}
+    ]
+    assert (shown(session)[1], session.unknown) == (("result", "t1=", "failed: Invalid"), [])
+
+
+def test_a_record_that_comes_again_is_read_once(tmp_path: Path) -> None:
+    hello = _record("user", "u", "Hello")
+
+    session = _records(tmp_path / "s.jsonl", {**hello, "message": "broken"}, hello, hello)
+
+    assert (shown(session), session.unknown_count) == ([("user", "u", "Hello")], 1)
+
+
+def test_tasks_are_a_plan(tmp_path: Path) -> None:
+    def call(key: str, name: str, **given: str) -> dict[str, Any]:
+        block = {"type": "tool_use", "id": key, "name": name, "input": given}
+        return _record("assistant", f"a{key}", [block])
+
+    def result(key: str, raw: object, *, is_error: bool = False) -> dict[str, Any]:
+        block = {"type": "tool_result", "tool_use_id": key, "content": "ok", "is_error": is_error}
+        return _record("user", f"u{key}", [block], toolUseResult=raw)
+
+    session = _records(
+        tmp_path / "s.jsonl",
+        call("1", "TaskCreate", subject="One", description="d"),
+        call("2", "TaskCreate", subject="Two", description="d"),
+        call("3", "TaskCreate", subject="Refused", description="d"),
+        result("2", {"task": {"id": "8", "subject": "Two"}}),
+        result("1", {"task": {"id": "7", "subject": "One"}}),
+        result("3", "Error", is_error=True),
+        call("4", "TaskUpdate", taskId="7", status="in_progress", subject="First"),
+        result("4", {"success": True, "taskId": "7"}),
+        call("5", "TaskUpdate", taskId="8", status="deleted"),
+        call("6", "TaskUpdate", taskId="9", status="completed"),
+    )
+
+    calls = [json.loads(content) for kind, _, content in shown(session) if kind == "call"]
+    assert [each["name"] for each in calls] == ["plan"] * 5 + ["TaskUpdate"]
+    states = [{each["text"]: each["state"] for each in call["args"]["steps"]} for call in calls[1:5]]
+    assert states == [
+        {"One": "pending", "Two": "pending"},
+        {"One": "pending", "Two": "pending", "Refused": "pending"},
+        {"First": "active", "Two": "pending"},
+        {"First": "active", "Two": "cancelled"},
+    ]
+    payloads = [each.event["payload"] for each in session.events if each.event["type"] == "result"]
+    done = [each for each in payloads if each["state"] == "done"]
+    assert [each["outcome"] for each in done] == ["0/2: One", "0/1: One", "0/2: First"]
+    assert done[-1].get("plan") == [{"text": "First", "state": "active"}, {"text": "Two", "state": "pending"}]
+
+
+def test_a_sub_agent_of_a_sub_agent_is_its_child(claude: Path) -> None:
+    agents = claude / _SHOP / _FIRST / "subagents"
+    _make_inner(agents)
+    (agents / "agent-dir.jsonl").mkdir()
+
+    session = read(ClaudeCode(), agents / "agent-0.jsonl")
+
+    assert (session.id, session.parent) == (f"{_FIRST}:0", f"{_FIRST}:{_AGENT}")
+    assert (session.call, session.title) == ("toolu_00111", "")
+
+
+def _make_inner(agents: Path) -> None:
+    """Create a sub-agent that the one in this directory has started, whose file is before its own."""
+    (agents / "agent-0.jsonl").write_text((agents / f"agent-{_AGENT}.jsonl").read_text())
+    (agents / "agent-0.meta.json").write_text('{"toolUseId": "toolu_00111", "spawnDepth": 2}')
+
+
+async def test_sub_agents_are_imported_below_their_calls(claude: Path, tmp_path: Path) -> None:
+    _make_inner(claude / _SHOP / _FIRST / "subagents")
+    store = await Store.open(tmp_path / "store")
+    importer = Importer(store, Blobs(tmp_path / "blobs"), tmp_path, {}, None)
+
+    tallies = [each async for each in importer.run("claude-code")]
+
+    sql = "SELECT ours.title, parent.title, ours.call FROM conversations AS ours "
+    sql += "JOIN conversations AS parent ON parent.id = ours.parent ORDER BY parent.title"
+    rows = await store.database.read(lambda connection: connection.execute(sql).fetchall())
+    await store.close()
+    assert (tallies[-1].conversations, tallies[-1].unknown) == (5, 0)
+    assert [tuple(row) for row in rows] == [
+        ("Tally python files now", "Count files", "toolu_00111"),
+        ("Count files", "Fix the total in the cart, please.", "toolu_00101"),
+    ]
+
+
+@pytest.mark.parametrize("meta", ["", "[]", '{"toolUseId": 7}', '{"toolUseId": ""}', "[" * 100_000, None])
+def test_a_sub_agent_without_its_call_is_a_session_of_its_own(claude: Path, meta: str | None) -> None:
+    agent = claude / _SHOP / _FIRST / f"subagents/agent-{_AGENT}.jsonl"
+    agent.with_suffix(".meta.json").unlink()
+    if meta is None:
+        agent.with_suffix(".meta.json").mkdir()
+    else:
+        agent.with_suffix(".meta.json").write_text(meta)
+
+    session = read(ClaudeCode(), agent)
+
+    assert (session.id, session.parent, session.call) == (f"{_FIRST}:{_AGENT}", _FIRST, "")
 
 
 def test_what_the_program_adds_is_not_the_users(tmp_path: Path) -> None:

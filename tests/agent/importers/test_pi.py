@@ -166,7 +166,7 @@ def test_counts_tokens_and_cost_of_each_answer(pi: Path) -> None:
 
     assert [each.measure.get("output") for each in session.usage] == [*range(41, 50)]
     assert (session.usage[0].key, session.usage[0].measure) == (
-        "63abed01",
+        f"{session.id}/63abed01",
         {
             "input": 1121,
             "output": 41,
@@ -216,7 +216,7 @@ def test_a_fork_counts_only_its_own_answers(pi: Path) -> None:
     session = _read(pi, _FORK)
 
     assert [key for _, key, _ in shown(session)][-2:] == ["701442cb", "0f494e39"]
-    assert [each.key for each in session.usage] == ["0f494e39"]
+    assert [each.key for each in session.usage] == [f"{session.id}/0f494e39"]
     assert session.parent == ""
 
 
@@ -315,6 +315,18 @@ def test_an_edit_is_known_only_where_the_session_shows_the_contents(
 
     assert [(each.path, each.before, each.after) for each in session.edits] == [
         ("f", old, new) for old, new in expected
+    ]
+    assert session.unknown == []
+
+
+def test_a_call_with_wrong_arguments_stays_as_it_is(tmp_path: Path) -> None:
+    session = _entries(
+        tmp_path / "s.jsonl", _call("edit", path="f", edits="all"), _result("Bad", isError=True)
+    )
+
+    assert shown(session) == [
+        ("call", "t", '{"name": "edit", "args": {"path": "f", "edits": "all"}}'),
+        ("result", "t=", "failed: Bad"),
     ]
     assert session.unknown == []
 

@@ -1,0 +1,252 @@
+"""What the importer stores of other agents' sessions, again and again, and what it refuses."""
+
+import asyncio
+import json
+import os
+import shutil
+import sqlite3
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cogency_tui.agent.agent import Agent
+from cogency_tui.agent.importers import importer as module
+from cogency_tui.agent.importers.importer import Importer, Tally
+from cogency_tui.agent.importers.session import Session, SessionFile
+from cogency_tui.agent.recall.recall import Recall
+from cogency_tui.config.schema import Settings
+from cogency_tui.errors import UsageError
+from cogency_tui.store import event_chain
+from cogency_tui.store.blobs import Blobs
+from cogency_tui.store.check_and_repair import check
+from cogency_tui.store.database import FILE
+from cogency_tui.store.edits import Edits
+from cogency_tui.store.store import Store, StoredConversation
+from tests.agent.importers.reading import FIXTURES
+from tests.peers.scripted import ScriptedProvider
+
+CLAUDE = "claude-code-2.1.197"
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    home = tmp_path / "home"
+    shutil.copytree(FIXTURES / CLAUDE, home / ".claude")
+    return home
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[Store]:
+    async with await Store.open(tmp_path / "data") as store:
+        yield store
+
+
+async def imported(
+    store: Store, home: Path, name: str = "claude-code", *, project: Path | None = None, dry: bool = False
+) -> Tally:
+    directory = store.database.path.parent
+    tally = Tally(name)
+    async for tally in Importer(store, Blobs(directory / "blobs"), home, {}, project).run(name, dry=dry):  # noqa: B007
+        pass
+    return tally
+
+
+async def everything(store: Store) -> list[StoredConversation]:
+    listed = await store.conversations(limit=99)
+    return [*listed, *[each for one in listed for each in await store.delegated(one.id)]]
+
+
+async def test_sessions_are_stored_with_everything_that_is_known_of_them(store: Store, home: Path) -> None:
+    before = await imported(store, home, dry=True)
+    assert await store.conversations(limit=9) == []
+    tally = await imported(store, home)
+    assert (tally.conversations, tally.events) == (before.conversations, before.events)
+    found = {each.title: each for each in await everything(store)}
+    cart = found["Fix the total in the cart, please."]
+    assert (cart.source, cart.project, cart.imported) == ("claude-code", "/home/ada/shop", True)
+    assert cart.original == "8cd0b153-4264-45f1-8a1e-ec3ff8757ece"
+    (agent,) = await store.delegated(cart.id)
+    calls = {event["id"] for event in await store.events(cart.id) if event["type"] == "call"}
+    assert agent.call in calls
+    edits = await Edits(store.database).of_conversation(cart.id)
+    assert [(edit.tool, edit.kind, edit.path) for edit in edits][:2] == [
+        ("edit", "changed", "cart.py"),
+        ("write", "created", "test_cart.py"),
+    ]
+    blobs = Blobs(store.database.path.parent / "blobs")
+    assert b"sum(prices)" in blobs.read(edits[0].after.digest)
+    assert (await store.usage(cart.id)).get("output", 0) > 0
+    # What was spent there counts for no budget here.
+    assert (await store.spent(0.0)).dollars == 0.0
+    assert check(store.database.path.parent) == []
+
+
+async def test_another_import_stores_only_what_is_new(store: Store, home: Path) -> None:
+    session = next((home / ".claude/projects/-home-ada-shop").glob("8cd0b153*.jsonl"))
+    lines = session.read_text().splitlines(keepends=True)
+    whole = await _bodies_of_all(home, store)
+    other = store.database.path.parent.with_name("other")
+    async with await Store.open(other) as grown:
+        for count in range(0, len(lines) + 1, 7):
+            session.write_text("".join(lines[:count]))
+            await imported(grown, home)
+        session.write_text("".join(lines))
+        os.utime(session, (0, 0))
+        await imported(grown, home)
+        assert await _bodies(grown) == whole
+        assert (await imported(grown, home)).events == 0
+        with closing(sqlite3.connect(other / FILE)) as connection:
+            assert event_chain.verify(connection).is_whole
+
+
+async def _bodies_of_all(home: Path, store: Store) -> dict[str, list[str]]:
+    for path in home.rglob("*"):
+        os.utime(path, (0, 0))
+    await imported(store, home)
+    return await _bodies(store)
+
+
+async def _bodies(store: Store) -> dict[str, list[str]]:
+    """The events of each session, in their order but for results, which come when their calls end."""
+    return {
+        each.original: sorted(json.dumps(event, sort_keys=True) for event in await store.events(each.id))
+        for each in await everything(store)
+    }
+
+
+async def test_only_the_open_project_is_imported_unless_all_are_wanted(store: Store, home: Path) -> None:
+    tally = await imported(store, home, project=Path("/home/ada/other"))
+    assert tally.conversations == 1
+    assert tally.elsewhere > 0
+    assert {each.project for each in await store.conversations(limit=9)} == {"/home/ada/other"}
+    await imported(store, home)
+    assert len(await store.conversations(limit=9)) == 3
+
+
+async def test_an_imported_conversation_is_searched_and_continues_in_a_fork(
+    tmp_path: Path, home: Path
+) -> None:
+    data, project = tmp_path / "data", tmp_path / "project"
+    project.mkdir()
+    async with await Store.open(data) as store:
+        await imported(store, home)
+
+        async def given() -> Store:
+            return store
+
+        recall = Recall(given, str(project))
+        page = await recall.page("Größe", where="everywhere", order="newest", limit=5)
+        (found,) = [each.conversation for each in page.listed if not each.conversation.call]
+        fork = await recall.fork(found.id)
+        await recall.close()
+    assert (fork.source, fork.original, fork.parent) == ("", "", found.id)
+    agent = Agent(ScriptedProvider("Yes."), project=project, data=data, settings=Settings(titles=False))
+    await agent.open()
+    with pytest.raises(UsageError, match="only in a fork"):
+        async for _ in agent.stream("go on", conversation_id=found.id):
+            pass
+    events = [event async for event in agent.stream("go on", conversation_id=fork.id)]
+    await agent.close()
+    assert "Yes." in [event["content"] for event in events if event["type"] == "respond"]
+
+
+class _Hostile:
+    """A reader whose sessions are as bad as their files can be."""
+
+    name = title = "hostile"
+
+    def __init__(self, sessions: list[Session]) -> None:
+        self._sessions = sessions
+
+    def files(self, home: Path, environment: Mapping[str, str]) -> Iterator[SessionFile]:
+        for number, _ in enumerate(self._sessions):
+            yield SessionFile(home / f"{number}\udcff", f"{number}", "x" * number)
+
+    def read(self, file: SessionFile) -> Session | None:
+        if file.stamp == "0":
+            raise PermissionError(13, "Permission denied")
+        return self._sessions[int(file.stamp)]
+
+
+def _hostile() -> Iterator[Session]:
+    yield Session("unreadable")
+    for project in ("", "relative", "/a/../b", "/a\nb", "/" + "x" * 10_000, "/\ud800", "/a\x00b"):
+        session = Session(f"of {project[:20]}", project=project)
+        session.user("u", 1, "hello \x1b[31m \ud800 \x00")
+        yield session
+    session = Session("x" * 10_000, project="/p", title="t" * 100_000, model="m\n\x1b]0;x\x07")
+    session.user("u", 1, "too long an id")
+    yield session
+    session = Session(
+        "odd", project="/p", title="t\x1b[31m\n" * 5_000, model="m" * 9_000, parent="odd", call="c"
+    )
+    session.user("k" * 1_000, 1e308, "a long key")
+    session.user("future", 4e10, "from the future")
+    deep: Any = 1
+    for _ in range(500):
+        deep = [deep]
+    session.call_tool("deep", 1, "read", {"a": deep})
+    session.result("deep", 1, deep)
+    session.call_tool("fine", 1, "n" * 10_000, {"file": "\x1b[2J"})
+    session.result("fine", 1, {"nested": ["\ud800"]}, duration=float("inf"))
+    session.call_tool("open", 1, "shell", {})
+    session.spent("a", 1, {"input": 1 << 70})
+    session.spent("b", 1, {"cost": float("nan")})
+    session.spent("c", 1, {"input": 5, "model": 7})  # pyright: ignore[reportArgumentType]
+    for path in ("../../etc/passwd", "/etc/passwd", ".git/config", "a\nb", "x" * 5_000, "/p/fine.py"):
+        session.edited("fine", 1, path, None, b"x")
+    session.edited("unknown", 1, "other.py", b"a", b"b")
+    session.close()
+    yield session
+
+
+async def test_a_hostile_history_is_refused_in_parts_and_opens_everywhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sessions = [*_hostile()]
+
+    def create(_name: str) -> _Hostile:
+        return _Hostile(sessions)
+
+    monkeypatch.setattr(module, "create_reader", create)
+    data = tmp_path / "data"
+    async with await Store.open(data) as store:
+        tally = await imported(store, tmp_path, "hostile")
+        assert any("Permission denied" in problem for problem in tally.problems)
+        assert tally.unknown > 0
+
+        async def given() -> Store:
+            return store
+
+        recall = Recall(given, "/p")
+        for each in await store.conversations(limit=99):
+            assert len(each.title) < 5_000
+            events = await store.events(each.id)
+            results = [event["id"] for event in events if event["type"] == "result"]
+            assert sorted(results) == sorted(event["id"] for event in events if event["type"] == "call")
+            await recall.import_lines(await recall.export_lines(each.id))
+            await recall.fork(each.id)
+            await Edits(store.database).of_conversation(each.id)
+        paths = [edit.path for edit in await Edits(store.database).of_project("/p", limit=99)]
+        assert set(paths) == {"fine.py"}
+        async for _ in recall.update_index(least=0):
+            pass
+        assert (await recall.page("hello", where="everywhere", order="newest", limit=50)).listed
+        await recall.close()
+        assert (await imported(store, tmp_path, "hostile")).events == 0
+    assert check(data) == []
+
+
+async def test_two_imports_at_once_store_everything_once(tmp_path: Path, home: Path) -> None:
+    async with await Store.open(tmp_path / "data") as one, await Store.open(tmp_path / "data") as other:
+        await asyncio.gather(imported(one, home), imported(other, home))
+        originals = [each.original for each in await everything(one)]
+        assert len(originals) == len({*originals}) == 4
+        for each in await everything(one):
+            keys = [
+                (event["type"], event.get("id", event.get("original"))) for event in await one.events(each.id)
+            ]
+            assert len(keys) == len({*keys})
