@@ -17,9 +17,11 @@ import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from copy import deepcopy
 from dataclasses import asdict, replace
 from hashlib import sha256
 from itertools import chain
+from math import inf
 from typing import Annotated, Any, NamedTuple
 
 import msgspec
@@ -143,6 +145,7 @@ def outgoing(
 
     Raises:
         StoreError: there is no such conversation.
+        ValueError: its row has values that no other store accepts.
     """
     row = connection.execute(f"SELECT {COLUMNS} FROM conversations WHERE id = ?", (to_column(id),)).fetchone()
     if row is None:
@@ -208,7 +211,7 @@ def link(connection: sqlite3.Connection) -> None:
 
 
 _KEPT = " UNION ".join(
-    f"SELECT {side}_digest FROM edits WHERE caller = ?1 AND id <= ?2 AND {side}_kept" for side in _SIDES
+    f"SELECT {side}_digest FROM edits WHERE conversation = ?1 AND id <= ?2 AND {side}_kept" for side in _SIDES
 )
 _PINS = (
     f"SELECT event, max(created) FROM pins WHERE event IN ({PINNED}) AND conversation_id = ?"
@@ -216,7 +219,7 @@ _PINS = (
 )
 _MARKS = (
     "SELECT edit, hunk, state, note, m.timestamp FROM edit_marks m JOIN edits e ON e.id = m.edit"
-    " WHERE e.caller = ? ORDER BY edit, hunk"
+    " WHERE e.conversation = ? ORDER BY edit, hunk"
 )
 
 
@@ -232,6 +235,7 @@ class _Outgoing:
         self._since = since
         self._redactor = Redactor({})
         self._row, self._owner = self._conversation(conversation)
+        decoded_record({"conversation": self._row}, inf)
         size = f"length(body) + {_IMAGES} * (instr(body, '\"images\":[{{') > 0)"
         event, all_events = self._reached(
             f"SELECT seq, {size} FROM events WHERE conversation_id = ? AND seq > ? ORDER BY seq", since.event
@@ -241,7 +245,7 @@ class _Outgoing:
         )
         size = "before_size * before_kept + after_size * after_kept"
         edit, all_edits = self._reached(
-            f"SELECT id, {size} FROM edits WHERE caller = ? AND id > ? ORDER BY id", since.edit
+            f"SELECT id, {size} FROM edits WHERE conversation = ? AND id > ? ORDER BY id", since.edit
         )
         self._pins = connection.execute(_PINS, (key, key)).fetchall()
         self._marks = [list(map(plain, row)) for row in connection.execute(_MARKS, (key,))]
@@ -266,7 +270,11 @@ class _Outgoing:
             "whole": self._whole,
         }
         for line in chain(self._events(), self._usage(), self._changing()):
-            yield line if "content" in line else self._redactor.value(line)
+            formed = line if "content" in line else self._redactor.value(line)
+            # What no other store accepts is left out, as in every export, and does not hold up the rest.
+            with suppress(ValueError, KeyError, TypeError, RecursionError):
+                decoded_record(deepcopy(formed), inf)
+                yield formed
 
     def _conversation(self, conversation: StoredConversation) -> tuple[dict[str, Any], str]:
         """Return the row as others see it, and the origin of its parent."""
@@ -326,7 +334,9 @@ class _Outgoing:
 
     def _edits(self) -> Iterator[dict[str, Any]]:
         names = ("id", *EDIT_COLUMNS)
-        sql = f"SELECT {', '.join(names)} FROM edits WHERE caller = ? AND id > ? AND id <= ? ORDER BY id"
+        sql = (
+            f"SELECT {', '.join(names)} FROM edits WHERE conversation = ? AND id > ? AND id <= ? ORDER BY id"
+        )
         rows = self._connection.execute(sql, (self._key, self._since.edit, self.to.edit)).fetchall()
         if not rows:
             return
@@ -335,7 +345,7 @@ class _Outgoing:
         for row in rows:
             edit: dict[str, Any] = dict(zip(names, map(plain, row), strict=True))
             paths = [edit[name] for name in ("path", "old_path", "made") if edit[name]]
-            if None in row or not all(map(is_portable, paths)):
+            if None in row or edit["project"] != self._row["project"] or not all(map(is_portable, paths)):
                 continue
             for side in _SIDES:
                 if edit[f"{side}_kept"]:
@@ -399,12 +409,7 @@ class _Taking(Incoming):
         self._current = self._create() if found is None else found.id
         self.root = self._current
         self._ids[given.id] = self._current
-        self._project = given.project
-        is_subagents = given.call is not None and self._parent is not None
-        if self._parent is not None and is_subagents:
-            root = _root(self._connection, self._parent)
-            self.root, self._project = root.id, root.project
-            self._ids[root.original] = root.id
+        self._project = given.project if found is None else found.project
         self._note(is_new=found is None)
         if found is not None:
             self._update(found)
@@ -469,10 +474,17 @@ class _Taking(Incoming):
             forked_at = _event_at(self._connection, parent, given.forked_at)
         made = msgspec.structs.replace(given, source=self._source, original=given.id)
         while True:
-            row = self._made(made, id, None if parent is None else parent.id, call)
-            if insert(replace(row, trashed=given.trashed, forked_at=forked_at), self._connection):
-                return id
+            row = replace(
+                self._made(made, id, None if parent is None else parent.id, call),
+                trashed=given.trashed,
+                forked_at=forked_at,
+            )
+            if insert(row, self._connection):
+                break
             id = new_conversation_id()
+        sql = "UPDATE edits SET caller = ? WHERE caller = ?"
+        self._connection.execute(sql, (to_column(id), to_column(self._awaited_caller(given.id))))
+        return id
 
     def _note(self, *, is_new: bool) -> None:
         """Note the conversation as received, and prepare to match events that it had before."""
@@ -493,7 +505,7 @@ class _Taking(Incoming):
             (key,),
         ).fetchall()
         rows = self._connection.execute(
-            "SELECT id FROM edits WHERE caller = ? AND id NOT IN"
+            "SELECT id FROM edits WHERE conversation = ? AND id NOT IN"
             " (SELECT edit FROM received_edits WHERE source = ?) ORDER BY id",
             (key, self._source),
         )
@@ -575,7 +587,7 @@ class _Taking(Incoming):
             self._insert("pins", {"event": row[0], "pinned": 1, "created": record.created})
 
     def _edit(self, record: EditRecord) -> None:
-        if self._ids.get(record.caller) != self._current:
+        if record.conversation != self._given.id:
             raise ValueError(f"the edit {record.id} is of another conversation")
         self._require_order(record.id, self._last_edit, self._head.to and self._head.to.edit)
         self._last_edit = record.id
@@ -588,11 +600,34 @@ class _Taking(Incoming):
         if self._matching_edits:
             here = self._matching_edits.pop(0)
         else:
+            self._ids[record.caller] = self._caller(record.caller)
             super()._edit(record)
             here = self._edits[record.id]
             self._others_taken += 1
+            self._note_undone(record, here)
         sql = "INSERT INTO received_edits (source, number, edit) VALUES (?, ?, ?)"
         self._connection.execute(sql, (self._source, record.id, here))
+
+    def _caller(self, original: str) -> str:
+        """Return the id here of the conversation that made an edit."""
+        found = foreign_sessions.find(self._connection, self._source, original)
+        return self._awaited_caller(original) if found is None else found.id
+
+    def _awaited_caller(self, original: str) -> str:
+        """Return what stands for a sub-agent's conversation until it arrives."""
+        return f"{self._source}/{original}"
+
+    def _note_undone(self, record: EditRecord, here: int) -> None:
+        """Note the reverted edits that have not arrived, and complete those that waited for this one."""
+        awaited = {number for number, _ in record.undone if number and not self._edit_of(number)}
+        sql = "INSERT OR IGNORE INTO received_undoes (source, number, edit, undoes) VALUES (?, ?, ?, ?)"
+        for number in awaited - {record.id}:
+            self._connection.execute(sql, (self._source, number, here, to_column(record.undoes)))
+        sql = "DELETE FROM received_undoes WHERE source = ? AND number = ? RETURNING edit, undoes"
+        for edit, undoes in self._connection.execute(sql, (self._source, record.id)).fetchall():
+            pairs = [[self._edit_of(n) or here * (n == record.id), hunk] for n, hunk in json.loads(undoes)]
+            sql = "UPDATE edits SET undoes = ? WHERE id = ?"
+            self._connection.execute(sql, (events.encode(pairs), edit))
 
     def _edit_of(self, original: int) -> int:
         sql = "SELECT edit FROM received_edits WHERE source = ? AND number = ?"
@@ -602,7 +637,7 @@ class _Taking(Incoming):
     def _version(self, kind: Kind, digest: str, size: int, mode: int) -> Version:
         if digest and digest not in self._sizes:
             # It came with an earlier edit of this conversation.
-            where = "WHERE caller = ? AND {0}_kept AND {0}_digest = ? AND {0}_size = ?"
+            where = "WHERE conversation = ? AND {0}_kept AND {0}_digest = ? AND {0}_size = ?"
             for side in _SIDES:
                 sql = f"SELECT 1 FROM edits {where.format(side)} LIMIT 1"
                 if self._connection.execute(sql, (to_column(self._current), digest, size)).fetchone():
@@ -651,15 +686,6 @@ def _is_below(connection: sqlite3.Connection, ancestor: str, id: str) -> bool:
         found = _one(connection, id)
         id = (found.parent if found is not None else None) or id
     return False
-
-
-def _root(connection: sqlite3.Connection, conversation: StoredConversation) -> StoredConversation:
-    """Return the user's conversation to which a sub-agent's belongs."""
-    seen: set[str] = set()
-    while conversation.call is not None and conversation.parent and conversation.id not in seen:
-        seen.add(conversation.id)
-        conversation = _one(connection, conversation.parent) or conversation
-    return conversation
 
 
 def _event_at(connection: sqlite3.Connection, parent: StoredConversation, number: int) -> int | None:

@@ -594,7 +594,8 @@ def create_origins(connection: sqlite3.Connection) -> None:
 def create_received(connection: sqlite3.Connection) -> None:
     """Create what was received of each conversation of others: the numbers reached, the title and the trash
     as its owner has them, where it was forked from, and whether events without a number of the owner's may
-    still be the same as some of his; and the numbers here of events and edits, by those of their owners."""
+    still be the same as some of his; the numbers here of events and edits, by those of their owners; and the
+    edits that revert one that has not arrived, by its number."""
     connection.execute(
         """
         CREATE TABLE received (
@@ -618,6 +619,10 @@ def create_received(connection: sqlite3.Connection) -> None:
     connection.execute(
         "CREATE TABLE received_edits (source TEXT NOT NULL, number INTEGER NOT NULL, edit INTEGER NOT NULL,"
         " PRIMARY KEY (source, number)) WITHOUT ROWID"
+    )
+    connection.execute(
+        "CREATE TABLE received_undoes (source TEXT NOT NULL, number INTEGER NOT NULL, edit INTEGER NOT NULL,"
+        " undoes TEXT NOT NULL, PRIMARY KEY (source, number, edit)) WITHOUT ROWID"
     )
 
 
