@@ -143,6 +143,8 @@ class BundleFile:
     tag: str
     version: int
     size: int
+    changed: int
+    """Time of its last change, in nanoseconds."""
 
 
 def identified(path: Path) -> BundleFile | None:
@@ -154,13 +156,15 @@ def identified(path: Path) -> BundleFile | None:
     """
     with _opened(path) as file:
         start = file.read(_HEADER_SIZE)
-        size = os.fstat(file.fileno()).st_size
+        status = os.fstat(file.fileno())
     found = _HEADER.match(start)
     if found is None:
         if path.name.lower().endswith(SUFFIX):
             raise BrokenBundleError(_DAMAGED)
         return None
-    return BundleFile(path, found[3].decode(), found[2].decode(), int(found[1]), size)
+    return BundleFile(
+        path, found[3].decode(), found[2].decode(), int(found[1]), status.st_size, status.st_mtime_ns
+    )
 
 
 def has_bundles(directory: Path) -> bool:

@@ -112,6 +112,12 @@ class DirectorySync:
         self._progress = progress
         self._broken: dict[str, str] = {}
         """Sentences about files, by the ids of their bundles or their names."""
+        self._seen: dict[tuple[str, int, int], BundleFile | None] = {}
+        """Files by their names, sizes and times."""
+        self._failed: dict[BundleFile, str] = {}
+        """Sentences about bundles that could not be read, and are not tried again until they change."""
+        self._settled: object = None
+        """The state of the store and the directory in which nothing was left to send."""
         self._reached: dict[tuple[str, str], int] = {}
         """Numbers of events that a dry run has counted, by origins and ids."""
 
@@ -132,7 +138,7 @@ class DirectorySync:
             ours = [file for file in files if file.tag == self._tag]
             await self._receive_all(ours, found)
             if send:
-                await self._send(ours, found)
+                await self._send_new(ours, found)
             for counts in (found.sent, found.received):
                 await self._database.read(partial(_fold, counts))
         found.problems[:0] = self._broken.values()
@@ -143,16 +149,23 @@ class DirectorySync:
         found: list[BundleFile] = []
         try:
             with os.scandir(self._directory) as entries:
-                names = [entry.name for entry in entries if entry.is_file(follow_symlinks=False)]
+                stamps = [
+                    (entry.name, status.st_size, status.st_mtime_ns)
+                    for entry in entries
+                    if entry.is_file(follow_symlinks=False)
+                    and (status := _status(entry)) is not None
+                    and not entry.name.startswith(".")
+                ]
         except OSError as exc:
             raise UsageError(
                 f"{self._directory} cannot be read: {exc.strerror}.", "Pass an existing directory."
             ) from exc
-        for name in names:
-            if name.startswith("."):
-                continue
+        seen: dict[tuple[str, int, int], BundleFile | None] = {}
+        for stamp in stamps:
+            name = stamp[0]
             try:
-                file = identified(self._directory / name)
+                file = self._seen[stamp] if stamp in self._seen else identified(self._directory / name)
+                seen[stamp] = file
             except FileNotFoundError:
                 continue
             except (OSError, BrokenBundleError) as exc:
@@ -161,6 +174,7 @@ class DirectorySync:
                 continue
             if file is not None:
                 found.append(file)
+        self._seen = seen
         return sorted(found, key=lambda file: (file.id, file.path.name))
 
     def _require_key(self, files: Iterable[BundleFile]) -> None:
@@ -217,6 +231,9 @@ class DirectorySync:
         Raises:
             _CopiedStoreError: our own origin owns it.
         """
+        if file in self._failed:
+            self._broken[file.id] = self._failed[file]
+            return "broken"
         waits = refused = False
         try:
             with opened_bundle(file, self._key, self._data) as bundle:
@@ -237,7 +254,7 @@ class DirectorySync:
             return "broken"
         except BrokenBundleError as exc:
             again = "" if "newer" in str(exc) else " It is tried again next time."
-            self._broken[file.id] = f"{file.path.name}: {exc}.{again}"
+            self._broken[file.id] = self._failed[file] = f"{file.path.name}: {exc}.{again}"
             return "broken"
         except OSError as exc:
             if exc.errno in (errno.ENOSPC, errno.EDQUOT):
@@ -308,6 +325,13 @@ class DirectorySync:
         found.ceded += await self._database.write(work, durable=True)
 
     # What goes out.
+
+    async def _send_new(self, files: list[BundleFile], found: Exchange) -> None:
+        """Send what is new, if the store or the directory has changed since."""
+        state = (await self._database.read(_version), tuple(files))
+        if state != self._settled:
+            await self._send(files, found)
+        self._settled = state if not (found.sent or found.problems or found.copied) else None
 
     async def _send(self, files: Iterable[BundleFile], found: Exchange) -> None:
         own = await self._database.write(origins.own)
@@ -417,6 +441,18 @@ class _Outbox:
             self.writer.close()
         self.writer = None
         self.parts = {}
+
+
+def _version(connection: sqlite3.Connection) -> tuple[int, int]:
+    """Return numbers that differ once this or another connection has changed the database."""
+    return connection.execute("PRAGMA data_version").fetchone()[0], connection.total_changes
+
+
+def _status(entry: os.DirEntry[str]) -> os.stat_result | None:
+    try:
+        return entry.stat(follow_symlinks=False)
+    except OSError:
+        return None
 
 
 def _fold(counts: dict[str, int], connection: sqlite3.Connection) -> None:

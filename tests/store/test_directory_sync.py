@@ -7,6 +7,7 @@ import os
 import random
 import shutil
 import sqlite3
+import time
 import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import closing
@@ -177,6 +178,40 @@ async def test_an_old_bundle_does_not_bring_back_what_was(machine: Connected) ->
     await assert_equal(ada, bob, conversation.id)
 
 
+async def test_clocks_that_are_years_off_change_nothing(
+    machine: Connected, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Later bundles have earlier names, and later events earlier times."""
+    ada, bob = await machine("ada"), await machine("bob")
+    now = time.time()
+    ids: list[str] = []
+    for number, years in enumerate((2, 1, -1, -30, 0)):
+        with monkeypatch.context() as patched:
+            patched.setattr(time, "time", lambda years=years: now + years * 366 * 86_400)
+            ids.append((await begun(ada)).id)
+            for id in ids:
+                await ada.store.append(id, said(f"said {number}", time.time()))
+            await ada.store.rename(ids[0], f"title {number}")
+            await ada.sync()
+
+    found = await bob.sync()
+
+    assert (found.waiting, found.problems, sum(found.received.values())) == (0, [], 15)
+    for id in ids:
+        ours, theirs = [
+            [(event["type"], event.get("content")) for event in await each.store.events(id)]
+            for each in (ada, bob)
+        ]
+        assert ours == theirs
+        assert all(event["timestamp"] <= time.time() for event in await bob.store.events(id))
+    titled = await bob.store.conversation(ids[0])
+    assert titled is not None
+    assert titled.title == "title 4"
+    for each in (ada, bob, ada):
+        again = await each.sync()
+        assert (again.bundles, again.received, again.problems) == (0, {}, [])
+
+
 async def test_a_title_that_changes_back_is_sent_once(machine: Connected) -> None:
     ada = await machine("ada")
     conversation = await begun(ada)
@@ -207,6 +242,36 @@ async def test_a_half_copied_bundle_is_named_and_taken_later(length: int, machin
     (bob.directory / file.name).write_bytes(data)
     assert (await bob.sync()).problems == []
     await assert_equal(ada, bob, conversation.id)
+
+
+async def test_one_that_follows_tries_a_bundle_again_once_it_has_changed(machine: Connected) -> None:
+    ada, bob = await machine("ada"), await machine("bob", "other")
+    conversation = await begun(ada)
+    await ada.store.append(conversation.id, said("one"))
+    await ada.sync()
+    [file] = ada.files()
+    data = file.read_bytes()
+    copy = bob.directory / file.name
+    copy.write_bytes(data[:-9])
+    following = DirectorySync(bob.store, bob.blobs, bob.directory, KEY)
+    for _ in range(2):
+        assert len((await following.run()).problems) == 1
+    copy.write_bytes(data)
+
+    found = await following.run()
+
+    assert (found.problems, sum(found.received.values())) == ([], 1)
+    await bob.store.append((await begun(bob)).id, said("bob's"))
+    assert (await following.run()).bundles == 1
+    assert (await following.run()).bundles == 0
+    # By another process.
+    async with await Store.open(bob.store.database.path.parent) as store:
+        other = Machine(store, bob.directory)
+        await store.append((await begun(other)).id, said("more"))
+    assert (await following.run()).bundles == 1
+    for each in bob.files():
+        each.unlink()
+    assert (await following.run()).bundles == 1
 
 
 async def test_a_damaged_bundle_is_named_wherever_the_damage_is(machine: Connected) -> None:
