@@ -68,7 +68,7 @@ LARGEST_IMAGE = 8_000_000
 
 _LONGEST_PATH = 4096
 _LONGEST_NAME = 255
-_DEEPEST = 100
+DEEPEST = 100
 _PERMISSIONS = 0o777
 
 Line = Annotated[str, Meta(max_length=4_096)]
@@ -283,7 +283,7 @@ def decoded_head(line: str) -> HeadRecord:
     Raises:
         ValueError: it is none.
     """
-    return _head(_object(line))
+    return _head(parsed_line(line))
 
 
 def decoded_line(line: str, now: float) -> Record:
@@ -292,10 +292,15 @@ def decoded_line(line: str, now: float) -> Record:
     Raises:
         ValueError, KeyError, TypeError, RecursionError: it is invalid, as `blamed_on` expects.
     """
-    return _record(_object(line), now)
+    return decoded_record(parsed_line(line), now)
 
 
-def _object(line: str) -> dict[str, Any]:
+def parsed_line(line: str) -> dict[str, Any]:
+    """Parse a line of an export.
+
+    Raises:
+        ValueError, RecursionError: it is too long, or no object of JSON.
+    """
     if len(line) > LONGEST_LINE:
         raise ValueError(TOO_MUCH)
     record = _parsed(line)
@@ -350,7 +355,8 @@ def _head(record: dict[str, Any]) -> HeadRecord:
     return HeadRecord(version)
 
 
-def _record(given: dict[str, Any], now: float) -> Record:
+def decoded_record(given: dict[str, Any], now: float) -> Record:
+    """Decode a parsed line; as `decoded_line`."""
     kind = next(iter(given), "")
     if kind == "event":
         return EventRecord(checked_event(given["event"], now), msgspec.convert(given["number"], Number))
@@ -453,11 +459,11 @@ def require_amounts(measure: Measure) -> None:
 
 def _require_shallow(value: object) -> None:
     level: list[object] = [value]
-    for _ in range(_DEEPEST):
+    for _ in range(DEEPEST):
         level = [inner for each in level for inner in _inside(each)]
         if not level:
             return
-    raise ValueError(f"it is nested more than {_DEEPEST} levels deep")
+    raise ValueError(f"it is nested more than {DEEPEST} levels deep")
 
 
 def _inside(value: object) -> Iterable[object]:
@@ -624,10 +630,10 @@ class Outgoing:
                 yield line
         sql = f"SELECT {', '.join(USAGE)} FROM usage WHERE conversation_id = ? ORDER BY id"
         for row in self._rows(sql, (key,), "the rest of the usage"):
-            yield from self._formed({"usage": dict(zip(USAGE, map(_plain, row), strict=True))})
+            yield from self._formed({"usage": dict(zip(USAGE, map(plain, row), strict=True))})
         sql = f"SELECT {', '.join(SUMMARY)} FROM summaries WHERE conversation_id = ? ORDER BY id"
         for row in self._rows(sql, (key,), "the rest of the summaries"):
-            yield from self._formed({"summary": dict(zip(SUMMARY, map(_plain, row), strict=True))})
+            yield from self._formed({"summary": dict(zip(SUMMARY, map(plain, row), strict=True))})
         for event, created in pins.items():
             if event in carried:
                 yield from self._formed({"pin": {"event": event, "created": created}})
@@ -651,7 +657,7 @@ class Outgoing:
         sent: set[str] = set()
         carried: set[int] = set()
         for row in self._rows(sql, (to_column(id),), "the rest of the edits"):
-            edit: dict[str, Any] = dict(zip(names, map(_plain, row), strict=True))
+            edit: dict[str, Any] = dict(zip(names, map(plain, row), strict=True))
             if None in row:
                 self._fail(f"edit {edit['id']}", ValueError("a value is missing"))
                 continue
@@ -673,7 +679,7 @@ class Outgoing:
         )
         for row in self._rows(sql, (to_column(id),), "the rest of the decisions about edits"):
             if row[0] in carried:
-                yield from self._formed({"mark": list(map(_plain, row))})
+                yield from self._formed({"mark": list(map(plain, row))})
 
 
 def store_content(record: ContentRecord, blobs: Blobs) -> bool:
@@ -771,8 +777,8 @@ class Incoming:
             ValueError: no agent nests its sub-agents so deeply.
         """
         depth = 0 if parent is None else self._depths[given.parent or ""] + 1
-        if depth > _DEEPEST:
-            raise ValueError(f"its sub-agents are nested more than {_DEEPEST} levels deep")
+        if depth > DEEPEST:
+            raise ValueError(f"its sub-agents are nested more than {DEEPEST} levels deep")
         self._depths[given.id] = depth
 
     @staticmethod
@@ -888,7 +894,8 @@ class Incoming:
         self._connection.execute(sql, row)
 
 
-def _plain(value: object) -> object:
+def plain(value: object) -> object:
+    """Return the value of a column, as text if it is one."""
     return from_column(value) if isinstance(value, bytes) else value
 
 
