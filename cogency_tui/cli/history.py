@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import sqlite3
 import time
 from collections.abc import Iterable
 from dataclasses import asdict
@@ -40,6 +41,7 @@ async def print_status(settings: HistorySettings, *, as_json: bool) -> int:
         facts["private"] = settings.private
         if worker := state.worker():
             facts["worker"] = worker._asdict()
+        facts["waiting"] = await asyncio.to_thread(_count_waiting, state, settings)
         try:
             address = address_of(settings)
             async with connected(address) as connection:
@@ -54,6 +56,18 @@ async def print_status(settings: HistorySettings, *, as_json: bool) -> int:
     else:
         print_text("\n".join(_status_lines(facts, shares)))
     return 1 if "error" in facts else 0
+
+
+def _count_waiting(state: LocalState, settings: HistorySettings) -> int:
+    """Count the conversations that wait to be pushed; none where there is no store yet."""
+    local = LocalStore(state.data)
+    try:
+        pushed = state.pushed(state.server(settings.url))
+        return local.waiting(state.shares(), settings, pushed)
+    except sqlite3.Error:
+        return 0
+    finally:
+        local.close()
 
 
 async def _facts(connection: Any) -> dict[str, Any]:
@@ -86,7 +100,7 @@ def _status_lines(facts: dict[str, Any], shares: list[Share]) -> list[str]:
         projects = ", ".join(facts["projects"]) or "none"
         lines.append(f"You are {facts['user']}; projects that you are a member of: {projects}")
         lines.append(
-            f"There: {facts['own']:,} conversations of yours, {facts['others']:,} of others that you see"
+            f"Conversations there: {facts['own']:,} of yours, {facts['others']:,} of others that you see"
         )
     for share in shares:
         lines.append(f"Shared: {share.project} as {share.name!r}, seen by {AUDIENCES[share.audience]}")
@@ -95,7 +109,9 @@ def _status_lines(facts: dict[str, Any], shares: list[Share]) -> list[str]:
     lines += [f"Private: {pattern}" for pattern in facts["private"]]
     if worker := facts.get("worker"):
         when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(worker["at"]))
-        lines.append(f"Last push: {when}, {worker['waiting']:,} waiting{_failure(worker['error'])}")
+        lines.append(f"Last work of `watch`: {when}{_failure(worker['error'])}")
+    if facts["waiting"]:
+        lines.append(f"Conversations that wait to be pushed: {facts['waiting']:,}")
     return lines
 
 
@@ -123,9 +139,9 @@ async def share(
     print_text(
         f"Share all conversations of {main}, {count:,} now and all later ones, as {name!r} in"
         f" {address.name}.\nThey are seen by {AUDIENCES[audience]}.\n"
-        "Messages, answers, thoughts, calls, results, edits with the files' versions, and usage are sent."
-        " Not sent: secrets that are recognised, opaque reasoning, your profile, and commands that you run"
-        " with a space before them (`!  command`)."
+        "Sent: messages, answers, thoughts, calls, results, edits with the files' versions, and usage.\n"
+        "Never sent: recognized secrets, opaque reasoning, your profile, and commands that you run with a"
+        " second space before them (`!  command`)."
     )
     if not yes and not agreed("Share this project?"):
         return 1

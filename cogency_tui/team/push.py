@@ -174,12 +174,13 @@ class LocalStore:
     ) -> int:
         """Count the shared conversations of which events, usage or edits were not pushed."""
         stamps = self.stamps()
-        return sum(
-            (position.event, position.usage, position.edit) < stamps[each.id].reached
-            for each in self.shared(shares, settings)
-            for position in [pushed.get(each.id, Pushed()).position]
-            if each.id in stamps
-        )
+        count = 0
+        for each in self.shared(shares, settings):
+            position = pushed.get(each.id, Pushed()).position
+            there = (position.event, position.usage, position.edit)
+            here = stamps[each.id].reached if each.id in stamps else there
+            count += any(sent < reached for sent, reached in zip(there, here, strict=True))
+        return count
 
     def increment(self, id: str, pushed: Pushed) -> Rows | None:
         """Return the rows of the next increment of a conversation; None if nothing is new."""

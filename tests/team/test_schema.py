@@ -207,9 +207,31 @@ async def test_the_setup_runs_again_and_records_its_version(server: Server, data
         assert await root.fetchval("SELECT max(version) FROM cogency.versions") == VERSION
 
 
+async def test_an_administrator_administers_and_reads_nothing(server: Server, database: str) -> None:
+    async with as_user(server, database, "ada") as ada, as_user(server, database, "root") as root:
+        await add(ada, "ada", "t", "team")
+        await root.execute("GRANT cogency_admin TO mallory")
+        try:
+            async with as_user(server, database, "mallory") as admin:
+                await admin.execute("INSERT INTO cogency.members VALUES ('bank', 'ada')")
+                await admin.execute("UPDATE cogency.settings SET value = '30' WHERE name = 'retention_days'")
+                for table in ("conversations", "contents", *TABLES):
+                    with pytest.raises(asyncpg.InsufficientPrivilegeError):
+                        await admin.fetch(f"SELECT * FROM cogency.{table}")
+                with pytest.raises(asyncpg.InsufficientPrivilegeError):
+                    await admin.fetch("SELECT * FROM cogency.search('{}', 10)")
+                await admin.execute("SELECT cogency.expire()")
+        finally:
+            await root.execute("REVOKE cogency_admin FROM mallory")
+        assert await seen(ada) == set()
+
+
 async def test_only_those_who_may_see_the_usage_of_the_team(server: Server, database: str) -> None:
     async with as_user(server, database, "ada") as ada, as_user(server, database, "grace") as grace:
         await add(ada, "ada", "o", "own")
+        # Roles are those of all databases of a server.
+        async with as_user(server, database, "root") as root:
+            await root.execute("REVOKE cogency_usage FROM grace")
         with pytest.raises(asyncpg.InsufficientPrivilegeError):
             await grace.fetch("SELECT * FROM cogency.team_usage(0, 1e12)")
         async with as_user(server, database, "root") as root:

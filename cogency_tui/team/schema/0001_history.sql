@@ -7,7 +7,7 @@ CREATE TABLE cogency.settings (
 );
 INSERT INTO cogency.settings VALUES ('retention_days', '0');
 
--- Positions that clients store belong to this database, and to no copy of it under another address.
+-- Clients store their positions by this id: the address of the database may change.
 CREATE TABLE cogency.identity (
     id text NOT NULL
 );
