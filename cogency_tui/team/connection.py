@@ -3,6 +3,7 @@
 Each statement has a time limit, on both sides: a network that hangs is a failure like any other.
 """
 
+import os
 from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from importlib import import_module
@@ -130,7 +131,12 @@ def translated(address: Address) -> Generator[None]:
     except TimeoutError as exc:
         message = f"The database {address.name} did not answer in time."
         raise HistoryServerError(message, passing=True) from exc
-    except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError) as exc:
+    except OSError as exc:
+        words = os.strerror(exc.errno) if exc.errno and exc.errno > 0 else _words(exc)
+        raise HistoryServerError(
+            f"The database {address.name} is out of reach: {words}.", passing=True
+        ) from exc
+    except (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError) as exc:
         raise HistoryServerError(f"The database {address.name} fails: {_words(exc)}.", passing=True) from exc
 
 
