@@ -14,6 +14,7 @@ from cogency_tui.cli.recall import describe_hit
 from cogency_tui.cli.standard_streams import agreed, print_json, print_text, talk
 from cogency_tui.config.schema import HistorySettings, data_path
 from cogency_tui.errors import HistoryServerError, UsageError
+from cogency_tui.safe_text import one_line
 from cogency_tui.store.project_scope import main_project
 from cogency_tui.store.search.query import parse
 from cogency_tui.store.search.searcher import Order
@@ -297,8 +298,12 @@ async def search_team(
             print_json({**facts, "conversation": asdict(found), "hits": [asdict(hit) for hit in hits]})
             continue
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime(found.updated))
-        facts = (found.original, when, f"{each.owner} in {each.project}")
-        print_text("\n".join([found.title or "Untitled", f"  {'  '.join(facts)}", *map(describe_hit, hits)]))
+        facts = (found.original, when, one_line(f"{each.owner} in {each.project}"))
+        print_text(
+            "\n".join(
+                [one_line(found.title) or "Untitled", f"  {'  '.join(facts)}", *map(describe_hit, hits)]
+            )
+        )
     if not page.found and not as_json:
         talk("Nothing of the team's matches.")
     if page.next is not None and not as_json:

@@ -97,6 +97,7 @@ async def pull(
         for row in rows:
             taken = await _pull_one(connection, store, blobs, origin, row)
             id = id or taken
+    await store.database.write(increments.link)
     for row in rows:
         state.note_pulled(server, found.origin, row["id"], row["revision"])
     return id

@@ -18,7 +18,7 @@ from cogency_tui.config.schema import HistorySettings
 from cogency_tui.errors import HistoryServerError
 from cogency_tui.store import origins
 from cogency_tui.store.blobs import Blobs
-from cogency_tui.store.column_text import from_column
+from cogency_tui.store.column_text import from_column, to_column
 from cogency_tui.store.database import FILE, open_to_read
 from cogency_tui.store.increments import outgoing, own_conversations
 from cogency_tui.store.origins import Origin
@@ -72,7 +72,27 @@ _USES = (
     "INSERT INTO cogency.content_uses (origin, conversation, digest)"
     " SELECT $1, $2, unnest($3::text[]) ON CONFLICT DO NOTHING"
 )
-_KNOWN = "SELECT id, revision FROM cogency.conversations WHERE origin = $1 AND owner = session_user"
+_KNOWN = "SELECT id, revision FROM cogency.conversations WHERE origin = $1 AND id = ANY ($2)"
+
+_GROWING = (
+    ("events", "seq", "conversation_id"),
+    ("usage", "id", "conversation_id"),
+    ("edits", "id", "caller"),
+    ("summaries", "id", "conversation_id"),
+    ("pins", "id", "conversation_id"),
+    ("review_actions", "id", "conversation"),
+)
+"""Tables that grow: their numbers, and the conversations of their rows."""
+
+_CHANGING = (
+    "SELECT id, project, updated, turns, tokens, cost, title, trashed, model, effort, branch"
+    " FROM conversations WHERE source = ''"
+)
+_CALLERS = "SELECT DISTINCT caller FROM edits WHERE conversation = ?"
+_REACHED = (
+    "SELECT (SELECT max(seq) FROM events WHERE conversation_id = ?1),"
+    " (SELECT max(id) FROM usage WHERE conversation_id = ?1), (SELECT max(id) FROM edits WHERE caller = ?1)"
+)
 
 _LONGER = 4
 """How much longer than others the statements of a push may take: an increment has up to 16 MB."""
@@ -89,11 +109,11 @@ class Shared(NamedTuple):
     above: str
 
 
-class Stamp(NamedTuple):
-    """The state of a conversation: the numbers of its last event, cycle and edit, and what changes."""
+class Seen(NamedTuple):
+    """What of the store was seen: the last numbers of its tables, and the rows of our conversations."""
 
-    reached: tuple[int, int, int]
-    rest: tuple[object, ...]
+    numbers: tuple[int, ...]
+    rows: Mapping[str, tuple[object, ...]]
 
 
 @dataclass(slots=True)
@@ -154,32 +174,39 @@ class LocalStore:
             if project in found
         ]
 
-    def stamps(self) -> dict[str, Stamp]:
-        """Return for each of our conversations what differs when there may be something to push."""
-        sql = (
-            "SELECT id,"
-            " coalesce((SELECT max(seq) FROM events WHERE conversation_id = c.id), 0),"
-            " coalesce((SELECT max(id) FROM usage WHERE conversation_id = c.id), 0),"
-            " coalesce((SELECT max(id) FROM edits WHERE caller = c.id), 0),"
-            " (SELECT max(id) FROM summaries WHERE conversation_id = c.id),"
-            " (SELECT max(id) FROM pins WHERE conversation_id = c.id),"
-            " (SELECT max(id) FROM review_actions WHERE conversation = c.id),"
-            " project, updated, turns, tokens, cost, title, trashed, model, effort, branch"
-            " FROM conversations c WHERE source = ''"
+    def changes(self, before: Seen | None = None) -> tuple[set[str], Seen]:
+        """Return the conversations of ours of which there may be more than `before`, and what is seen now."""
+        numbers = tuple(
+            self.connection.execute(f"SELECT coalesce(max({number}), 0) FROM {table}").fetchone()[0]
+            for table, number, _id in _GROWING
         )
-        return {from_column(row[0]): Stamp(row[1:4], row[4:]) for row in self.connection.execute(sql)}
+        rows = {from_column(row[0]): row[1:] for row in self.connection.execute(_CHANGING)}
+        if before is None:
+            return set(rows), Seen(numbers, rows)
+        changed = {id for id, row in rows.items() if before.rows.get(id) != row}
+        for (table, number, id), last in zip(_GROWING, before.numbers, strict=True):
+            found = self.connection.execute(f"SELECT DISTINCT {id} FROM {table} WHERE {number} > ?", (last,))
+            ids = {from_column(each) for (each,) in found}
+            if table == "review_actions":
+                # A decision may be about an edit of a sub-agent's.
+                ids |= {
+                    from_column(each)
+                    for id in ids
+                    for (each,) in self.connection.execute(_CALLERS, (to_column(id),))
+                }
+            changed |= ids
+        return changed & rows.keys(), Seen(numbers, rows)
 
     def waiting(
         self, shares: Iterable[Share], settings: HistorySettings, pushed: Mapping[str, Pushed]
     ) -> int:
-        """Count the shared conversations of which events, usage or edits were not pushed."""
-        stamps = self.stamps()
+        """Count the shared conversations of which events, cycles or edits were not pushed."""
         count = 0
         for each in self.shared(shares, settings):
             position = pushed.get(each.id, Pushed()).position
             there = (position.event, position.usage, position.edit)
-            here = stamps[each.id].reached if each.id in stamps else there
-            count += any(sent < reached for sent, reached in zip(there, here, strict=True))
+            here = self.connection.execute(_REACHED, (to_column(each.id),)).fetchone()
+            count += any(sent < (reached or 0) for sent, reached in zip(there, here, strict=True))
         return count
 
     def increment(self, id: str, pushed: Pushed) -> Rows | None:
@@ -218,19 +245,20 @@ class Pusher:
         origin = await asyncio.to_thread(self._store.origin)
         shared = await asyncio.to_thread(self._store.shared, self._state.shares(), self._settings)
         hidden = self._state.withdrawn(server)
-        known: Mapping[str, int] = {
-            row["id"]: row["revision"] for row in await self._connection.fetch(_KNOWN, origin.id)
-        }
-        pushed = self._state.pushed(server)
         wanted = None if ids is None else set(ids)
+        chosen: list[Shared] = []
         for each in shared:
             if each.id in hidden or each.above in hidden:
                 hidden.add(each.id)
-                continue
-            if wanted is not None:
-                if each.id not in wanted and each.above not in wanted:
-                    continue
+            elif wanted is None:
+                chosen.append(each)
+            elif each.id in wanted or each.above in wanted:
                 wanted.add(each.id)
+                chosen.append(each)
+        given = [each.id for each in chosen]
+        known = {row["id"]: row["revision"] for row in await self._connection.fetch(_KNOWN, origin.id, given)}
+        pushed = self._state.pushed(server)
+        for each in chosen:
             before = pushed.get(each.id, Pushed())
             if before.revision > known.get(each.id, 0):
                 # The server was restored from an earlier copy.

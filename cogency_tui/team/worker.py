@@ -10,7 +10,7 @@ import os
 import random
 import sqlite3
 import time
-from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from cogency_tui.team import pull
 from cogency_tui.team.address import Address, address_of
 from cogency_tui.team.connection import PATIENCE, Connection, connected
 from cogency_tui.team.local_state import LocalState
-from cogency_tui.team.push import LocalStore, Pusher, Stamp, identify
+from cogency_tui.team.push import LocalStore, Pusher, Seen, identify
 
 LOCK = "team.lock"
 
@@ -69,7 +69,10 @@ class Worker:
         self._first = first
         self._store = LocalStore(data)
         self._state = LocalState(data)
-        self._stamps: Mapping[str, Stamp] = {}
+        self._seen: Seen | None = None
+        self._left = set[str]()
+        """Conversations that are still to be pushed."""
+
         self._notified = asyncio.Event()
 
     async def run(self) -> None:
@@ -131,10 +134,10 @@ class Worker:
         return self._state.withdrawn(server, "waits") | self._state.withdrawn(server, "returns")
 
     async def _push(self, pusher: Pusher, *, everything: bool) -> None:
-        stamps = await asyncio.to_thread(self._store.stamps)
-        fresh = {id for id, stamp in stamps.items() if self._stamps.get(id) != stamp}
-        report = await pusher.push(None if everything else fresh)
-        self._stamps = {id: stamp for id, stamp in stamps.items() if id not in report.failures}
+        changed, self._seen = await asyncio.to_thread(self._store.changes, self._seen)
+        self._left |= changed
+        report = await pusher.push(None if everything else self._left)
+        self._left = set(report.failures)
         failure = next(iter(report.failures.values()), "")
         self._state.note_worker(len(report.failures), failure, contact=True)
 

@@ -190,6 +190,7 @@ def _failed(one: Member) -> float:
     return worker.at if worker and worker.error else 0.0
 
 
+@pytest.mark.exhaustive
 async def test_a_full_and_a_slow_server_delay_pushes_alone(
     ada: Member, server: Server, database: str
 ) -> None:

@@ -208,6 +208,7 @@ async def root(server: Server, database: str) -> Any:
     await connection.close()
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=6, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 @given(
     plans=st.lists(planned, min_size=1, max_size=5),
