@@ -16,7 +16,7 @@ from cogency_tui.safe_text import clean
 _ACTIONS = {
     "list": "list the conversations of this project, newest first",
     "show": "show a conversation, event by event",
-    "export": "export a conversation as Markdown, HTML or JSON Lines",
+    "export": "export a conversation, or all, as Markdown, HTML or JSON Lines",
     "rename": "set the title (empty = automatic)",
     "fork": "fork a conversation, in full or up to --at",
     "trash": "move a conversation to the trash",
@@ -137,7 +137,13 @@ def parser_of(name: str, description: str) -> argparse.ArgumentParser:
     elif name == "history":
         _add_history_actions(parser)
     elif name == "import":
-        parser.add_argument("file", nargs="?", type=Path, metavar="FILE", help="JSON Lines; default: stdin")
+        parser.add_argument(
+            "file",
+            nargs="?",
+            type=Path,
+            metavar="FILE",
+            help="JSON Lines of `conversations export`; default: stdin",
+        )
         parser.add_argument(
             "--from",
             dest="source",
@@ -230,9 +236,23 @@ def _add_conversation_actions(parser: argparse.ArgumentParser) -> None:
     )
     for name, action in added.items():
         if name != "list":
-            action.add_argument("id", metavar="ID", help="its id, or a unique prefix")
+            is_optional = "?" if name == "export" else None
+            action.add_argument("id", nargs=is_optional, metavar="ID", help="its id, or a unique prefix")
     added["show"].add_argument("--numbers", action="store_true", help="show the number of each event")
-    added["export"].add_argument("--format", choices=("md", "html", "jsonl"), default="md")
+    added["export"].add_argument(
+        "--all",
+        action="store_true",
+        help="export the conversations of all projects, also from the trash; `import` reads the JSON Lines",
+    )
+    added["export"].add_argument(
+        "--format", choices=("md", "html", "jsonl"), help="default: md; with --all: jsonl"
+    )
+    added["export"].add_argument(
+        "--output",
+        type=Path,
+        metavar="PATH",
+        help="with --all: file for JSON Lines (default: stdout), directory for the files of md and html",
+    )
     added["export"].add_argument(
         "--theme", metavar="NAME", help="theme of the HTML; default: the interface's"
     )

@@ -85,6 +85,8 @@ def _conversations(options: argparse.Namespace) -> int:
 
     if options.action == "rerun":
         return _rerun(options)
+    if options.action == "export" and (options.all or options.id is None or options.output is not None):
+        return _export_all(options)
 
     async def run(recall: "Recall", store: "Store") -> int:
         if options.action == "list" and options.trash:
@@ -100,7 +102,8 @@ def _conversations(options: argparse.Namespace) -> int:
             )
         if options.action == "export":
             theme = options.theme or (load_settings().theme if options.format == "html" else "")
-            return await commands.export_conversation(recall, store, options.id, options.format, theme)
+            form = options.format or "md"
+            return await commands.export_conversation(recall, store, options.id, form, theme)
         if options.action == "compare":
             both = (options.id, options.other)
             return await commands.compare_conversations(recall, store, both, as_json=options.json)
@@ -111,7 +114,24 @@ def _conversations(options: argparse.Namespace) -> int:
             recall, store, options.action, options.id, title=title, through=through
         )
 
-    return _with_recall(run)
+    return with_recall(run)
+
+
+def _export_all(options: argparse.Namespace) -> int:
+    if options.all == (options.id is not None):
+        raise UsageError("Pass the ID of a conversation or --all, and not both.")
+    if not options.all:
+        raise UsageError("--output needs --all.", "One conversation is printed on stdout: redirect it.")
+    from cogency_tui.cli.archive import export_archive, export_files
+
+    if options.format in ("md", "html"):
+        if options.output is None:
+            raise UsageError(
+                f"--all --format {options.format} needs --output DIR.", "For example: --output conversations"
+            )
+        theme = options.theme or (load_settings().theme if options.format == "html" else "")
+        return export_files(options.output, options.format, theme)
+    return export_archive(options.output)
 
 
 def _rerun(options: argparse.Namespace) -> int:
@@ -145,7 +165,7 @@ def _recall(options: argparse.Namespace) -> int:
             recall, query, where=where, limit=options.limit, best=options.best, as_json=options.json
         )
 
-    return _with_recall(run)
+    return with_recall(run)
 
 
 def _recall_team(options: argparse.Namespace) -> int:
@@ -210,7 +230,7 @@ def _usage(options: argparse.Namespace) -> int:
             recall, options.by, options.since, options.until, project, as_json=options.json
         )
 
-    return _with_recall(run)
+    return with_recall(run)
 
 
 def _usage_of_team(options: argparse.Namespace) -> int:
@@ -234,16 +254,16 @@ def _directory_of(project: Path | None) -> Path:
 
 
 def _import(options: argparse.Namespace) -> int:
-    """Import a conversation that was exported as JSON Lines, or the histories of other agents."""
+    """Import conversations that were exported as JSON Lines, or the histories of other agents."""
     if options.source is not None:
         return _import_agents(options)
     if options.all or options.dry_run or options.follow or options.json:
         raise UsageError(
             "--all, --dry-run, --follow and --json need --from.", "For example: --from claude-code"
         )
-    from cogency_tui.cli.conversations import import_conversation
+    from cogency_tui.cli.archive import import_file
 
-    return _with_recall(lambda recall, _store: import_conversation(recall, options.file))
+    return import_file(options.file)
 
 
 def _import_agents(options: argparse.Namespace) -> int:
@@ -263,7 +283,8 @@ def _import_agents(options: argparse.Namespace) -> int:
     return asyncio.run(run())
 
 
-def _with_recall(run: "Callable[[Recall, Store], Awaitable[int]]") -> int:
+def with_recall(run: "Callable[[Recall, Store], Awaitable[int]]") -> int:
+    """Run a command with the user's store."""
     from cogency_tui.agent.recall.recall import Recall
 
     async def opened() -> int:

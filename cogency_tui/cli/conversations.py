@@ -2,6 +2,7 @@
 
 import json
 import time
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Literal
@@ -10,7 +11,7 @@ import msgspec
 
 from cogency_tui.agent.export import as_markdown, as_page
 from cogency_tui.agent.recall.recall import ForkTree, Recall
-from cogency_tui.cli.standard_streams import print_json, print_json_line, print_text, standard_input, talk
+from cogency_tui.cli.standard_streams import print_json, print_json_line, print_text, talk
 from cogency_tui.errors import UsageError
 from cogency_tui.protocol.events import Event, error_text, labelled_outcome, mark_of
 from cogency_tui.protocol.transcript import call_record, shown_text
@@ -23,8 +24,8 @@ from cogency_tui.tui.kit.number_format import plural
 Form = Literal["md", "html", "jsonl"]
 Change = Literal["rename", "fork", "trash", "restore"]
 
-_LARGEST = 1 << 30
-"""Characters of an export that are read."""
+LARGEST = 1 << 30
+"""Bytes of the export of one conversation that are read."""
 
 
 async def list_conversations(store: Store, project: Path | None, *, limit: int, as_json: bool) -> int:
@@ -83,21 +84,14 @@ async def export_conversation(recall: Recall, store: Store, prefix: str, form: F
     return 0
 
 
-async def import_conversation(recall: Recall, path: Path | None) -> int:
-    """Store an export, read from the file at `path` or from stdin.
+async def import_conversation(recall: Recall, source: str, lines: Sequence[str]) -> int:
+    """Store the export of one conversation, which comes from the file `source`.
 
     Raises:
-        UsageError: it cannot be read, or is no export.
+        UsageError: it is no export.
     """
-    source = path or "stdin"
     try:
-        text = _read(path)
-    except (OSError, UnicodeDecodeError) as exc:
-        raise UsageError(f"{source} cannot be read: {exc}.", "Pass a JSON Lines file.") from exc
-    if len(text) > _LARGEST:
-        raise UsageError(f"{source} is too large: at most {_LARGEST >> 20:,} MiB are allowed.")
-    try:
-        conversation = await recall.import_lines(text.split("\n"))
+        conversation = await recall.import_lines(lines)
     except UsageError as exc:
         raise UsageError(f"{source}: {exc}", exc.hint) from exc
     print_text(_line(conversation))
@@ -147,14 +141,6 @@ async def compare_conversations(
         for answer in side.answers:
             print_text(f"\n{answer}")
     return 0
-
-
-def _read(path: Path | None) -> str:
-    """The content of the file or of stdin, up to one character beyond the limit."""
-    if path is None:
-        return standard_input().read(_LARGEST + 1)
-    with path.open(encoding="utf-8", newline="") as file:
-        return file.read(_LARGEST + 1)
 
 
 def _print_tree(tree: ForkTree, depth: int, current: str) -> None:

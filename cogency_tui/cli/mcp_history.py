@@ -14,7 +14,7 @@ import.
 import asyncio
 import base64
 import os
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
 from datetime import datetime
 from pathlib import Path
@@ -36,7 +36,7 @@ from cogency_tui.errors import CogencyError, StoreError, UsageError
 from cogency_tui.protocol.events import Event, Measure
 from cogency_tui.redaction import Redactor
 from cogency_tui.safe_text import clean
-from cogency_tui.store import usage
+from cogency_tui.store import origins, usage
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.edit_records import Edit, FileChange, Mark
 from cogency_tui.store.edits import Edits
@@ -54,9 +54,13 @@ LARGEST = 40_000
 """Characters of the texts in an answer."""
 
 _PROMPT = 500
+_LONGEST_NAME = 1_000
 _CALLS = 40
 _FILES = 40
 _PAGE = 100
+_AT_ONCE = 4
+"""Questions that are answered at the same time; one of them may be the index's."""
+
 _INDEXING = 5.0
 """Seconds that a search waits for the index."""
 
@@ -82,7 +86,8 @@ class RecallArguments(Struct, frozen=True, forbid_unknown_fields=True):
     ] = "best"
     limit: Annotated[int, Meta(ge=1, le=50, description="conversations")] = 10
     after: (
-        Annotated[str, Meta(max_length=1000, description="`next` of the result before, for more")] | None
+        Annotated[str, Meta(max_length=1000, description="`more_after` of the result before, for more")]
+        | None
     ) = None
 
 
@@ -142,13 +147,16 @@ class FoundConversation(Struct, frozen=True, omit_defaults=True):
     files: int
     hits: list[FoundText]
     more_hits: bool = False
+    source: str = ""
+    """The agent that it was imported from, or whose it is; empty for one of this program and machine."""
 
 
 class RecallAnswer(Struct, frozen=True, omit_defaults=True):
     note: str
     conversations: list[FoundConversation]
     problems: list[str] = []
-    next: str = ""
+    more_after: str = ""
+    """The `after` for more conversations, if there are any."""
 
 
 class ReadEvent(Struct, frozen=True, omit_defaults=True):
@@ -157,6 +165,7 @@ class ReadEvent(Struct, frozen=True, omit_defaults=True):
     kind: str
     text: str
     characters_left: int = 0
+    next_offset: int = 0
 
 
 class ConversationAnswer(Struct, frozen=True, omit_defaults=True):
@@ -167,10 +176,11 @@ class ConversationAnswer(Struct, frozen=True, omit_defaults=True):
     model: str
     turns: int
     events: list[ReadEvent]
-    earlier: int = 0
-    """Event number for `around`, if there are earlier ones."""
-    later: int = 0
-    """Event number for `start`, if there are later ones."""
+    earlier_around: int = 0
+    """The `around` for earlier events, if there are any."""
+    later_start: int = 0
+    """The `start` for later events, if there are any."""
+    source: str = ""
 
 
 class MadeCall(Struct, frozen=True, omit_defaults=True):
@@ -211,8 +221,11 @@ class TimelineAnswer(Struct, frozen=True, omit_defaults=True):
     model: str
     turns: int
     shown: list[Turn]
-    later: int = 0
-    """Turn for `start`, if there are later ones."""
+    earlier_start: int = 0
+    """The `start` for earlier turns, if there are any."""
+    later_start: int = 0
+    """The `start` for later turns, if there are any."""
+    source: str = ""
 
 
 class MadeEdit(Struct, frozen=True, omit_defaults=True):
@@ -230,6 +243,7 @@ class MadeEdit(Struct, frozen=True, omit_defaults=True):
     state: str = ""
     diff: str = ""
     characters_left: int = 0
+    next_offset: int = 0
 
 
 class EditsAnswer(Struct, frozen=True, omit_defaults=True):
@@ -237,8 +251,9 @@ class EditsAnswer(Struct, frozen=True, omit_defaults=True):
     edits: list[MadeEdit]
     diff: str = ""
     characters_left: int = 0
-    before: int = 0
-    """Edit number for `before`, if there are earlier ones."""
+    next_offset: int = 0
+    earlier_before: int = 0
+    """The `before` for earlier edits, if there are any."""
 
 
 class Answer(NamedTuple):
@@ -258,6 +273,7 @@ class History:
         self._directory = directory
         self._project = project
         self._redactor = Redactor({})
+        self._room = asyncio.Semaphore(_AT_ONCE)
         self._indexing: asyncio.Task[None] | None = None
 
     async def close(self) -> None:
@@ -270,7 +286,8 @@ class History:
         """Search conversations."""
         after = _cursor(given.after) if given.after else None
         await self._update_index()
-        async with self._opened() as (_store, recall):
+        async with self._opened() as (store, recall):
+            names = await store.database.read(origins.names)
             page = await recall.page(
                 given.query,
                 where="everywhere" if self._project is None else "project",
@@ -280,13 +297,13 @@ class History:
             )
         answer = RecallAnswer(
             HISTORY_NOTE,
-            [self._found(each) for each in page.listed],
+            [self._found(each, names) for each in page.listed],
             [f"searched as text: {self._shown(each)}" for each in page.problems],
             _encoded(page.next) if page.next else "",
         )
         lines = [*map(_describe_found, answer.conversations)] or ["Nothing matches."]
         lines = [*(f"[{problem}]" for problem in answer.problems), *lines]
-        lines += [f"[more conversations: after={answer.next}]"] if answer.next else []
+        lines += [f"[more conversations: after={answer.more_after}]"] if answer.more_after else []
         return Answer("\n\n".join([f"[{HISTORY_NOTE}]", *lines]), answer)
 
     async def conversation(self, given: ConversationArguments) -> Answer:
@@ -300,7 +317,8 @@ class History:
             found = await self._readable(store, given.conversation)
             behind = given.limit - 1 - before
             preview = await recall.preview(found.id, at, before=before, behind=behind)
-        return await in_thread(self._read, found, preview, given)
+            names = await store.database.read(origins.names)
+        return await in_thread(self._read, found, self._source(found, names), preview, given)
 
     async def timeline(self, given: TimelineArguments) -> Answer:
         """Sum up turns of a conversation."""
@@ -310,7 +328,8 @@ class History:
             first = given.start or max(1, len(starts) - given.limit + 1)
             if first > len(starts):
                 many = "no turns" if not starts else f"turns 1 to {len(starts)}"
-                raise UsageError(f"Conversation {found.id} has {many}.")
+                raise UsageError(f"Conversation {clean(found.id)} has {many}.")
+            names = await store.database.read(origins.names)
             edits = await Edits(store.database).in_history(found.id)
             turns: list[Turn] = []
             size = 0
@@ -324,13 +343,21 @@ class History:
         later = first + len(turns)
         answer = TimelineAnswer(
             HISTORY_NOTE,
-            *(found.id, self._shown(found.title), self._shown(found.project), _model(found), len(starts)),
+            *(
+                clean(found.id),
+                self._name(found.title),
+                self._name(found.project),
+                _model(found),
+                len(starts),
+            ),
             turns,
+            max(1, first - given.limit) if first > 1 else 0,
             later if later <= len(starts) else 0,
+            self._source(found, names),
         )
         lines = [f"[{HISTORY_NOTE}]", _head(answer), *map(_describe_turn, turns)]
-        lines += [f"[earlier turns: start={max(1, first - given.limit)}]"] if first > 1 else []
-        lines += [f"[later turns: start={answer.later}]"] if answer.later else []
+        lines += [f"[earlier turns: start={answer.earlier_start}]"] if answer.earlier_start else []
+        lines += [f"[later turns: start={answer.later_start}]"] if answer.later_start else []
         return Answer("\n\n".join(lines), answer)
 
     async def edits(self, given: EditsArguments) -> Answer:
@@ -349,7 +376,7 @@ class History:
 
     @asynccontextmanager
     async def _opened(self) -> AsyncGenerator[tuple[Store, Recall]]:
-        async with await Store.open_to_read(self._directory) as store:
+        async with self._room, await Store.open_to_read(self._directory) as store:
 
             async def opened() -> Store:
                 return store
@@ -412,7 +439,7 @@ class History:
             return await self._at_path(store, given.path, given)
         conversation = await self._readable(store, given.conversation)
         listed = await edits.in_history(conversation.id)
-        paths = Paths(Path(conversation.project), [given.path] if given.path else [])
+        paths = _paths(conversation.project, given.path)
         chosen = [
             edit
             for edit in reversed(listed)
@@ -428,7 +455,7 @@ class History:
         readable: dict[str, bool] = {}
         chosen: dict[int, Edit] = {}
         for project in await self._projects(store):
-            for name in Paths(Path(project), [path]).names:
+            for name in _paths(project, path).names:
                 before, wanted = given.before, given.limit + 1
                 while wanted > 0:
                     page = await edits.of_project(project, path=name, limit=_PAGE, before=before)
@@ -466,25 +493,35 @@ class History:
         """A text of the history as it may be shown."""
         return self._redactor.text(clean(text))
 
+    def _name(self, text: str) -> str:
+        """A title, path or name as it may be shown: of a length that suits one."""
+        text = self._shown(text)
+        return text if len(text) <= _LONGEST_NAME else f"{text[:_LONGEST_NAME]}…"
+
     def _document(self, document: Document) -> str:
         path = document.paths[0] if document.kind == "edit" and document.paths else ""
         return self._redactor.text(clean(document.text), file=path)
 
-    def _found(self, listed: ListedConversation) -> FoundConversation:
+    def _source(self, stored: StoredConversation, names: Mapping[str, str]) -> str:
+        return self._name(names.get(stored.source, stored.source))
+
+    def _found(self, listed: ListedConversation, names: Mapping[str, str]) -> FoundConversation:
         stored = listed.conversation
         hits = [
             FoundText(
-                *(hit.event, hit.within, hit.kind, _time(hit.timestamp), self._shown(hit.text)),
-                self._shown(hit.tool),
+                *(hit.event, clean(hit.within), hit.kind, _time(hit.timestamp), self._name(hit.text)),
+                self._name(hit.tool),
             )
             for hit in listed.hits
         ]
         return FoundConversation(
-            *(stored.id, self._shown(stored.title), self._shown(stored.project), _time(stored.updated)),
-            *(stored.turns, _model(stored), listed.files, hits, listed.more),
+            *(clean(stored.id), self._name(stored.title), self._name(stored.project), _time(stored.updated)),
+            *(stored.turns, _model(stored), listed.files, hits, listed.more, self._source(stored, names)),
         )
 
-    def _read(self, found: StoredConversation, preview: Preview, given: ConversationArguments) -> Answer:
+    def _read(
+        self, found: StoredConversation, source: str, preview: Preview, given: ConversationArguments
+    ) -> Answer:
         numbered = preview.events
         has_earlier, has_later = preview.before, preview.behind
         if given.start is not None:
@@ -501,22 +538,29 @@ class History:
         events = events[first:end]
         answer = ConversationAnswer(
             HISTORY_NOTE,
-            *(found.id, self._shown(found.title), self._shown(found.project), _model(found), found.turns),
+            *(
+                clean(found.id),
+                self._name(found.title),
+                self._name(found.project),
+                _model(found),
+                found.turns,
+            ),
             events,
             events[0].number if has_earlier and events else 0,
             events[-1].number + 1 if has_later and events else 0,
+            source,
         )
         lines = [f"[{HISTORY_NOTE}]", "", _head(answer)]
-        lines += [f"[earlier events: around={answer.earlier}]"] if answer.earlier else []
-        lines += [_describe_event(each, given) for each in events] or ["(no events)"]
-        lines += [f"[later events: start={answer.later}]"] if answer.later else []
+        lines += [f"[earlier events: around={answer.earlier_around}]"] if answer.earlier_around else []
+        lines += [_describe_event(each) for each in events] or ["(no events)"]
+        lines += [f"[later events: start={answer.later_start}]"] if answer.later_start else []
         return Answer("\n".join(lines), answer)
 
     def _event(self, number: int, event: Event, given: ConversationArguments) -> ReadEvent:
         label, parts = in_words(self._redactor.value(event))
         text = self._shown("\n".join(parts))
-        part, left = _part(text, given.offset, given.length)
-        return ReadEvent(number, _time(event["timestamp"]), self._shown(label), part, left)
+        part = _part(text, given.offset, given.length)
+        return ReadEvent(number, _time(event["timestamp"]), self._name(label), *part)
 
     def _turn(
         self,
@@ -537,7 +581,7 @@ class History:
         return Turn(
             *(turn, events[0][0], _time(events[0][1]["timestamp"]), self._brief(asked)),
             [
-                MadeCall(number, self._shown(each.tool), self._shown(each.about), each.state)
+                MadeCall(number, self._name(each.tool), self._name(each.about), each.state)
                 for number, each in zip(calls[:_CALLS], done, strict=False)
             ],
             [self._file(each.change, each.edits) for each in changed[:_FILES]],
@@ -552,7 +596,7 @@ class History:
     def _file(self, change: FileChange, edits: Sequence[Edit]) -> ChangedFile:
         added, removed = diff.count(self._difference(change, Blobs(self._directory / BLOBS)))
         numbers = [edit.id for edit in edits]
-        return ChangedFile(self._shown(change.path), change.kind, added, removed, numbers)
+        return ChangedFile(self._name(change.path), change.kind, added, removed, numbers)
 
     def _difference(self, change: FileChange, blobs: Blobs) -> str:
         """The difference of the redacted contents: what makes a secret of a line may not be in the diff."""
@@ -579,28 +623,28 @@ class History:
         for edit in chosen:
             text = self._difference(edit, blobs)
             added, removed = diff.count(text)
-            shown, left = "", 0
+            part = _Part()
             if (given.diff and not of_turn) or given.edit is not None:
-                shown, left = _part(self._shown(text), given.offset, max(0, room))
-                room -= len(shown)
+                part = _part(self._shown(text), given.offset, max(0, room))
+                room -= len(part.text)
             listed.append(
                 MadeEdit(
-                    *(edit.id, edit.origin.conversation, edit.origin.turn, _time(edit.timestamp)),
-                    *(self._shown(edit.tool), edit.kind, self._shown(edit.path), added, removed),
-                    *(self._shown(edit.origin.project), self._shown(edit.old_path), states[edit.id]),
-                    *(shown, left),
+                    *(edit.id, clean(edit.origin.conversation), edit.origin.turn, _time(edit.timestamp)),
+                    *(self._name(edit.tool), edit.kind, self._name(edit.path), added, removed),
+                    *(self._name(edit.origin.project), self._name(edit.old_path), states[edit.id]),
+                    *part,
                 )
             )
-        whole, left = "", 0
+        whole = _Part()
         if of_turn:
             net = histories(sorted(chosen, key=lambda edit: edit.id))
             text = "".join(self._difference(each.change, blobs) for each in net)
-            whole, left = _part(self._shown(text), given.offset, LARGEST)
-        answer = EditsAnswer(HISTORY_NOTE, listed, whole, left, chosen[-1].id if more else 0)
+            whole = _part(self._shown(text), given.offset, LARGEST)
+        answer = EditsAnswer(HISTORY_NOTE, listed, *whole, chosen[-1].id if more else 0)
         lines = [f"[{HISTORY_NOTE}]", "\n".join(map(_describe_edit, listed)) or "No edits."]
-        lines += [f"{whole.rstrip()}{_cut_mark(left, given.offset + len(whole))}"] if of_turn else []
-        lines += [_describe_diff(each, given) for each in listed if each.diff or each.characters_left]
-        lines += [f"[earlier edits: before={answer.before}]"] if answer.before else []
+        lines += [f"{whole.text.rstrip()}{_cut_mark(whole.left, whole.next)}"] if of_turn else []
+        lines += [_describe_diff(each) for each in listed if each.diff or each.characters_left]
+        lines += [f"[earlier edits: before={answer.earlier_before}]"] if answer.earlier_before else []
         return Answer("\n\n".join(lines), answer)
 
 
@@ -639,11 +683,18 @@ async def _used(store: Store, id: str, since: float, before: float) -> tuple[int
     return used.tokens + tokens, used.dollars + sum(each.get("cost", 0.0) for each in own)
 
 
+def _paths(project: str, path: str | None) -> Paths:
+    try:
+        return Paths(Path(project), [path] if path else [])
+    except ValueError:
+        raise UsageError("path is no path: it has characters that no file name has.") from None
+
+
 def _cursor(text: str) -> Cursor:
     try:
         return msgspec.json.decode(base64.urlsafe_b64decode(text), type=Cursor)
     except (ValueError, msgspec.MsgspecError):
-        raise UsageError("after is not from a result of recall.", "Pass `next` unchanged.") from None
+        raise UsageError("after is not from a result of recall.", "Pass `more_after` unchanged.") from None
 
 
 def _encoded(cursor: Cursor) -> str:
@@ -668,10 +719,18 @@ def _window(events: Sequence[ReadEvent], at: int) -> tuple[int, int]:
     return first, end
 
 
-def _part(text: str, offset: int, length: int) -> tuple[str, int]:
-    """A part of a text, and the number of characters behind it."""
+class _Part(NamedTuple):
+    """A part of a text, the number of characters behind it, and the offset to read on (0 at the end)."""
+
+    text: str = ""
+    left: int = 0
+    next: int = 0
+
+
+def _part(text: str, offset: int, length: int) -> _Part:
     part = text[offset : offset + length]
-    return part, max(0, len(text) - offset - len(part))
+    left = max(0, len(text) - offset - len(part))
+    return _Part(part, left, offset + len(part) if left else 0)
 
 
 def _size(turn: Turn) -> int:
@@ -699,7 +758,8 @@ def _turns_of(count: int) -> str:
 
 
 def _head(answer: ConversationAnswer | TimelineAnswer) -> str:
-    facts = (answer.id, answer.project, answer.model, _turns_of(answer.turns))
+    facts = [answer.id, answer.project, answer.model, _turns_of(answer.turns)]
+    facts += [f"from {answer.source}"] if answer.source else []
     return f"{_titled(answer.title)} ({', '.join(facts)})"
 
 
@@ -709,6 +769,7 @@ def _cut_mark(left: int, offset: int) -> str:
 
 def _describe_found(found: FoundConversation) -> str:
     facts = [found.id, found.updated, _turns_of(found.turns), found.model, found.project]
+    facts += [f"from {found.source}"] if found.source else []
     facts += [f"{found.files} file{'' if found.files == 1 else 's'} changed"] if found.files else []
     lines = [_titled(found.title), f"  conversation {', '.join(facts)}"]
     for hit in found.hits:
@@ -718,8 +779,8 @@ def _describe_found(found: FoundConversation) -> str:
     return "\n".join([*lines, "  …"] if found.more_hits else lines)
 
 
-def _describe_event(event: ReadEvent, given: ConversationArguments) -> str:
-    left = _cut_mark(event.characters_left, given.offset + len(event.text))
+def _describe_event(event: ReadEvent) -> str:
+    left = _cut_mark(event.characters_left, event.next_offset)
     return f"{event.number} {event.time} {event.kind}: {event.text}{left}"
 
 
@@ -747,6 +808,6 @@ def _describe_edit(edit: MadeEdit) -> str:
     )
 
 
-def _describe_diff(edit: MadeEdit, given: EditsArguments) -> str:
-    left = _cut_mark(edit.characters_left, given.offset + len(edit.diff))
+def _describe_diff(edit: MadeEdit) -> str:
+    left = _cut_mark(edit.characters_left, edit.next_offset)
     return f"edit {edit.edit}:\n{edit.diff.rstrip()}{left}"

@@ -327,8 +327,10 @@ class _Imaged(_WithImages):
 def stored_images(connection: sqlite3.Connection, conversation: str | bytes | None = None) -> list[Image]:
     """Return the images of the events of a conversation, or of all; those of a damaged row are left out."""
     found: list[Image] = []
-    having = "instr(body, '\"images\":[{') AND (?1 IS NULL OR conversation_id = ?1)"
-    for (body,) in connection.execute(f"SELECT body FROM events WHERE {having}", (conversation,)):
+    sql, values = "SELECT body FROM events WHERE instr(body, '\"images\":[{')", list[str | bytes]()
+    if conversation is not None:
+        sql, values = f"{sql} AND conversation_id = ? ORDER BY seq", [conversation]
+    for (body,) in connection.execute(sql, values):
         with suppress(ValueError, RecursionError):
             found += images_of(json.loads(from_column(body)))
     return found

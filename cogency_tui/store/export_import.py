@@ -19,11 +19,10 @@ import sqlite3
 import time
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from io import BytesIO
-from itertools import chain
 from operator import itemgetter
 from typing import Annotated, Any, Literal, NoReturn, TypeAlias, cast
 
@@ -69,7 +68,7 @@ LARGEST_IMAGE = 8_000_000
 
 _LONGEST_PATH = 4096
 _LONGEST_NAME = 255
-_DEEPEST = 100
+DEEPEST = 100
 _PERMISSIONS = 0o777
 
 Line = Annotated[str, Meta(max_length=4_096)]
@@ -256,6 +255,9 @@ _WRAPPED: dict[str, type[Record]] = {
 }
 """Records under a key of their own; for the others the line is the record."""
 
+KINDS = frozenset((*_WRAPPED, "event", "content"))
+"""The first keys of lines."""
+
 
 def decoded(lines: Iterable[str], now: float) -> Iterator[tuple[int, Record]]:
     """Yield the records of an export with the numbers of their lines, each validated by itself.
@@ -270,10 +272,27 @@ def decoded(lines: Iterable[str], now: float) -> Iterator[tuple[int, Record]]:
         with blamed_on(number):
             if number > MOST_LINES:
                 raise ValueError(TOO_MUCH)
-            given = parsed_line(line)
-            found = decoded_record(given, now) if begun else _head(given)
+            found = decoded_line(line, now) if begun else decoded_head(line)
             begun = True
         yield number, found
+
+
+def decoded_head(line: str) -> HeadRecord:
+    """Decode the first line of an export.
+
+    Raises:
+        ValueError: it is none.
+    """
+    return _head(parsed_line(line))
+
+
+def decoded_line(line: str, now: float) -> Record:
+    """Decode any other line of an export.
+
+    Raises:
+        ValueError, KeyError, TypeError, RecursionError: it is invalid, as `blamed_on` expects.
+    """
+    return decoded_record(parsed_line(line), now)
 
 
 def parsed_line(line: str) -> dict[str, Any]:
@@ -337,11 +356,7 @@ def _head(record: dict[str, Any]) -> HeadRecord:
 
 
 def decoded_record(given: dict[str, Any], now: float) -> Record:
-    """Decode a line behind the first one of an export.
-
-    Raises:
-        ValueError, KeyError, TypeError, RecursionError: it is invalid, as `blamed_on` expects.
-    """
+    """Decode a parsed line; as `decoded_line`."""
     kind = next(iter(given), "")
     if kind == "event":
         return EventRecord(checked_event(given["event"], now), msgspec.convert(given["number"], Number))
@@ -444,11 +459,11 @@ def require_amounts(measure: Measure) -> None:
 
 def _require_shallow(value: object) -> None:
     level: list[object] = [value]
-    for _ in range(_DEEPEST):
+    for _ in range(DEEPEST):
         level = [inner for each in level for inner in _inside(each)]
         if not level:
             return
-    raise ValueError(f"it is nested more than {_DEEPEST} levels deep")
+    raise ValueError(f"it is nested more than {DEEPEST} levels deep")
 
 
 def _inside(value: object) -> Iterable[object]:
@@ -488,7 +503,9 @@ _PINS = (
     f"SELECT event, max(created) FROM pins WHERE event IN ({PINNED}) AND conversation_id = ?"
     " GROUP BY event ORDER BY event"
 )
-_BELOW = f"SELECT {COLUMNS} FROM conversations WHERE parent = ? AND call IS NOT NULL ORDER BY created, id"
+_BELOW = "SELECT id FROM conversations WHERE parent = ? AND call IS NOT NULL ORDER BY created DESC, id DESC"
+"""The sub-agents of a conversation, the latest first."""
+
 _LONGEST_TARGET = 4095
 
 
@@ -499,14 +516,11 @@ def exported(connection: sqlite3.Connection, id: str, blobs: Blobs) -> Iterator[
     Raises:
         StoreError: there is no such conversation.
     """
-    row = connection.execute(f"SELECT {COLUMNS} FROM conversations WHERE id = ?", (to_column(id),)).fetchone()
-    if row is None:
+    redactor = Redactor({})
+    if connection.execute("SELECT 1 FROM conversations WHERE id = ?", (to_column(id),)).fetchone() is None:
         raise events.missing(id)
     yield {"format": FORMAT, "version": VERSION}
-    redactor = Redactor({})
-    conversation, images = conversation_of(row), _images(connection, id, blobs)
-    for line in chain(_conversation(connection, conversation), images, _edits(connection, id, blobs)):
-        yield line if "content" in line else redactor.value(line)
+    yield from Outgoing(connection, blobs, redactor.value).lines(id)
 
 
 def imported(connection: sqlite3.Connection, lines: Iterable[str], blobs: Blobs) -> str:
@@ -525,72 +539,159 @@ def imported(connection: sqlite3.Connection, lines: Iterable[str], blobs: Blobs)
     return incoming.root
 
 
-def _conversation(
-    connection: sqlite3.Connection, conversation: StoredConversation
-) -> Iterator[dict[str, Any]]:
-    key = to_column(conversation.id)
-    yield {"conversation": asdict(conversation)}
-    carried: set[int] = set()
-    rows = connection.execute("SELECT seq, body FROM events WHERE conversation_id = ? ORDER BY seq", (key,))
-    for seq, body in rows:
-        # A damaged row is left out, as wherever events are read.
-        with suppress(ValueError):
-            yield {"event": json.loads(from_column(body)), "number": seq}
-            carried.add(seq)
-    sql = f"SELECT {', '.join(USAGE)} FROM usage WHERE conversation_id = ? ORDER BY id"
-    for row in connection.execute(sql, (key,)):
-        yield {"usage": dict(zip(USAGE, map(plain, row), strict=True))}
-    sql = f"SELECT {', '.join(SUMMARY)} FROM summaries WHERE conversation_id = ? ORDER BY id"
-    for row in connection.execute(sql, (key,)):
-        yield {"summary": dict(zip(SUMMARY, map(plain, row), strict=True))}
-    for event, created in connection.execute(_PINS, (key, key)):
-        if event in carried:
-            yield {"pin": {"event": event, "created": created}}
-    for row in connection.execute(_BELOW, (key,)).fetchall():
-        yield from _conversation(connection, conversation_of(row))
+def tree(connection: sqlite3.Connection, id: str, *, alone: bool = False) -> Iterator[StoredConversation]:
+    """Yield a conversation and, unless it is `alone`, those of its sub-agents, each before its own."""
+    one = f"SELECT {COLUMNS} FROM conversations WHERE id = ?"
+    pending, seen = [id], {id}
+    while pending:
+        key = to_column(pending.pop())
+        row = connection.execute(one, (key,)).fetchone()
+        if row is not None:
+            yield conversation_of(row)
+        below = [] if alone else connection.execute(_BELOW, (key,)).fetchall()
+        found = [each for each in map(from_column, (child for (child,) in below)) if each not in seen]
+        seen.update(found)
+        pending += found
 
 
-def _images(connection: sqlite3.Connection, id: str, blobs: Blobs) -> Iterator[dict[str, Any]]:
-    """Yield the contents of the images of a conversation and its sub-agents."""
-    images = {image["digest"]: image["size"] for image in events.stored_images(connection, to_column(id))}
-    for digest, size in images.items():
-        with suppress(StoreError):
-            data = base64.b64encode(blobs.read(digest, size)).decode()
-            yield {"content": digest, "size": size, "data": data}
-    below = "SELECT id FROM conversations WHERE parent = ? AND call IS NOT NULL ORDER BY created, id"
-    for (child,) in connection.execute(below, (to_column(id),)).fetchall():
-        yield from _images(connection, from_column(child), blobs)
+class Outgoing:
+    """Reads the lines of conversations.
+
+    `form` returns a line as it is exported, None to leave it out; contents do not pass through it. `omit`
+    receives a description of each row and content that cannot be read; without it, damaged rows and lost
+    contents are left out silently, and damaged pages raise `sqlite3.DatabaseError`.
+    """
+
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        blobs: Blobs,
+        form: Callable[[dict[str, Any]], dict[str, Any] | None],
+        omit: Callable[[str], object] | None = None,
+    ) -> None:
+        self.outside = 0
+        """Edits of files outside their projects: an export has none of them."""
+        self.secret = 0
+        """Contents that hold what looks like a secret."""
+        self._connection = connection
+        self._blobs = blobs
+        self._form = form
+        self._omit = omit
+
+    def lines(self, id: str, *, alone: bool = False) -> Iterator[dict[str, Any]]:
+        """Yield the lines of a conversation with its sub-agents, or `alone`."""
+        images: dict[str, int] = {}
+        for each in tree(self._connection, id, alone=alone):
+            yield from self._conversation(each, images)
+        for digest, size in images.items():
+            yield from self._content(digest, size, f"image {digest}", even_secret=True)
+        yield from self._edits(id)
+
+    def _fail(self, what: str, problem: Exception) -> None:
+        if self._omit is not None:
+            self._omit(f"{what}: {problem}")
+        elif isinstance(problem, sqlite3.Error):
+            raise problem
+
+    def _rows(self, sql: str, values: Sequence[object], what: str) -> Iterator[tuple[Any, ...]]:
+        """Yield the rows of a query up to a damaged page."""
+        try:
+            yield from self._connection.execute(sql, values)
+        except sqlite3.DatabaseError as exc:
+            self._fail(what, exc)
+
+    def _formed(self, line: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        formed = self._form(line)
+        if formed is not None:
+            yield formed
+
+    def _conversation(
+        self, conversation: StoredConversation, images: dict[str, int]
+    ) -> Iterator[dict[str, Any]]:
+        """Yield the lines of one conversation, and add the digests and sizes of its `images`."""
+        key = to_column(conversation.id)
+        yield from self._formed({"conversation": asdict(conversation)})
+        pins = dict(self._rows(_PINS, (key, key), "the rest of the pins"))
+        carried: set[int] = set()
+        numbers = "SELECT seq FROM events WHERE conversation_id = ? ORDER BY seq"
+        for (seq,) in self._rows(numbers, (key,), "the rest of the events"):
+            # A damaged row is left out, as wherever events are read.
+            try:
+                (body,) = self._connection.execute("SELECT body FROM events WHERE seq = ?", (seq,)).fetchone()
+                event = json.loads(from_column(body))
+            except (ValueError, RecursionError, TypeError, sqlite3.DatabaseError) as exc:
+                self._fail(f"event {seq}", exc)
+                continue
+            for line in self._formed({"event": event, "number": seq}):
+                if seq in pins:
+                    carried.add(seq)
+                with suppress(ValueError):
+                    images.update((image["digest"], image["size"]) for image in events.images_of(event))
+                yield line
+        sql = f"SELECT {', '.join(USAGE)} FROM usage WHERE conversation_id = ? ORDER BY id"
+        for row in self._rows(sql, (key,), "the rest of the usage"):
+            yield from self._formed({"usage": dict(zip(USAGE, map(plain, row), strict=True))})
+        sql = f"SELECT {', '.join(SUMMARY)} FROM summaries WHERE conversation_id = ? ORDER BY id"
+        for row in self._rows(sql, (key,), "the rest of the summaries"):
+            yield from self._formed({"summary": dict(zip(SUMMARY, map(plain, row), strict=True))})
+        for event, created in pins.items():
+            if event in carried:
+                yield from self._formed({"pin": {"event": event, "created": created}})
+
+    def _content(
+        self, digest: str, size: int, what: str, *, even_secret: bool = False
+    ) -> Iterator[dict[str, Any]]:
+        try:
+            data = self._blobs.read(digest, size)
+        except StoreError as exc:
+            self._fail(what, exc)
+            return
+        if not even_secret and has_secret(data.decode("utf-8", "replace")):
+            self.secret += 1
+            return
+        yield {"content": digest, "size": size, "data": base64.b64encode(data).decode()}
+
+    def _edits(self, id: str) -> Iterator[dict[str, Any]]:
+        names = ("id", *EDIT_COLUMNS)
+        sql = f"SELECT {', '.join(names)} FROM edits WHERE conversation = ? ORDER BY id"
+        sent: set[str] = set()
+        carried: set[int] = set()
+        for row in self._rows(sql, (to_column(id),), "the rest of the edits"):
+            edit: dict[str, Any] = dict(zip(names, map(plain, row), strict=True))
+            if None in row:
+                self._fail(f"edit {edit['id']}", ValueError("a value is missing"))
+                continue
+            if not all(is_portable(edit[name]) for name in ("path", "old_path", "made") if edit[name]):
+                self.outside += 1
+                continue
+            lines = list(self._formed({"edit": edit}))
+            for side in ("before", "after"):
+                digest, size = edit[f"{side}_digest"], edit[f"{side}_size"]
+                if lines and edit[f"{side}_kept"] and digest not in sent:
+                    sent.add(digest)
+                    yield from self._content(digest, size, f"content {digest} of edit {edit['id']}")
+            if lines:
+                carried.add(edit["id"])
+            yield from lines
+        sql = (
+            "SELECT edit, hunk, state, note, m.timestamp FROM edit_marks m JOIN edits e ON e.id = m.edit"
+            " WHERE e.conversation = ? ORDER BY m.timestamp, edit, hunk"
+        )
+        for row in self._rows(sql, (to_column(id),), "the rest of the decisions about edits"):
+            if row[0] in carried:
+                yield from self._formed({"mark": list(map(plain, row))})
 
 
-def _edits(connection: sqlite3.Connection, id: str, blobs: Blobs) -> Iterator[dict[str, Any]]:
-    names = ("id", *EDIT_COLUMNS)
-    sql = f"SELECT {', '.join(names)} FROM edits WHERE conversation = ? ORDER BY id"
-    sent: set[str] = set()
-    carried: set[int] = set()
-    for row in connection.execute(sql, (to_column(id),)).fetchall():
-        edit: dict[str, Any] = dict(zip(names, map(plain, row), strict=True))
-        paths = [edit[name] for name in ("path", "old_path", "made") if edit[name]]
-        if None in row or not all(map(is_portable, paths)):
-            continue
-        carried.add(edit["id"])
-        for side in ("before", "after"):
-            digest, size = edit[f"{side}_digest"], edit[f"{side}_size"]
-            if edit[f"{side}_kept"] and digest not in sent:
-                sent.add(digest)
-                try:
-                    data = blobs.read(digest, size)
-                except StoreError:
-                    continue
-                if not has_secret(data.decode("utf-8", "replace")):
-                    yield {"content": digest, "size": size, "data": base64.b64encode(data).decode()}
-        yield {"edit": edit}
-    sql = (
-        "SELECT edit, hunk, state, note, m.timestamp FROM edit_marks m JOIN edits e ON e.id = m.edit"
-        " WHERE e.conversation = ? ORDER BY m.timestamp, edit, hunk"
-    )
-    for row in connection.execute(sql, (to_column(id),)):
-        if row[0] in carried:
-            yield {"mark": list(map(plain, row))}
+def store_content(record: ContentRecord, blobs: Blobs) -> bool:
+    """Store a content, and return whether there was room for it.
+
+    Raises:
+        ValueError: it has other bytes.
+    """
+    stored = blobs.put(BytesIO(record.decoded()))
+    if stored.digest != record.content:
+        raise ValueError("its content does not match its digest")
+    return stored.stored
 
 
 class Incoming:
@@ -605,6 +706,7 @@ class Incoming:
         self._project = ""
         self._current = ""
         self._ids: dict[str, str] = {}
+        self._depths: dict[str, int] = {}
         self._numbers: dict[int, int] = {}
         """New numbers of events, by the original ones."""
         self._latest: list[tuple[int, int]] = []
@@ -655,6 +757,7 @@ class Incoming:
             raise ValueError("it holds several conversations")
         if given.id in self._ids:
             raise ValueError(f"it has the conversation {given.id!r} twice")
+        self._nest(given, parent)
         self._project = self._project or given.project
         id = given.id if is_conversation_id(given.id) else new_conversation_id()
         if given.source and foreign_sessions.find(self._connection, given.source, given.original):
@@ -666,6 +769,17 @@ class Incoming:
             id = new_conversation_id()
         self._ids[given.id] = self._current = id
         self.root = self.root or id
+
+    def _nest(self, given: ConversationRecord, parent: str | None) -> None:
+        """Note the depth of a conversation below that of the user.
+
+        Raises:
+            ValueError: no agent nests its sub-agents so deeply.
+        """
+        depth = 0 if parent is None else self._depths[given.parent or ""] + 1
+        if depth > DEEPEST:
+            raise ValueError(f"its sub-agents are nested more than {DEEPEST} levels deep")
+        self._depths[given.id] = depth
 
     @staticmethod
     def _made(given: ConversationRecord, id: str, parent: str | None, call: str | None) -> StoredConversation:
@@ -682,14 +796,22 @@ class Incoming:
         )
 
     def _event(self, record: EventRecord) -> None:
-        if record.number in self._numbers:
-            raise ValueError(f"it has the event {record.number} twice")
         event = record.event
         number = events.insert(self._connection, to_column(self._current), event)
-        self._numbers[record.number] = number
-        while self._latest and self._latest[-1][0] > record.number:
+        self._number(record.number, number)
+
+    def _number(self, original: int, number: int) -> None:
+        """Note the number that an event has here.
+
+        Raises:
+            ValueError: it was there before.
+        """
+        if original in self._numbers:
+            raise ValueError(f"it has the event {original} twice")
+        self._numbers[original] = number
+        while self._latest and self._latest[-1][0] > original:
             self._latest.pop()
-        self._latest.append((record.number, number))
+        self._latest.append((original, number))
 
     def _reached(self, through: int) -> int:
         """Return the new number of the last event whose original number is at most `through`; 0 for none."""
@@ -709,11 +831,8 @@ class Incoming:
         self._insert("pins", {"event": event, "pinned": 1, "created": record.created})
 
     def _content(self, record: ContentRecord) -> None:
-        stored = self._blobs.put(BytesIO(record.decoded()))
-        if stored.digest != record.content:
-            raise ValueError("its content does not match its digest")
-        if stored.stored:
-            self._sizes[stored.digest] = stored.size
+        if store_content(record, self._blobs):
+            self._sizes[record.content] = record.size
 
     def _edit(self, record: EditRecord) -> None:
         if record.id in self._edits:
@@ -776,6 +895,7 @@ class Incoming:
 
 
 def plain(value: object) -> object:
+    """Return the value of a column, as text if it is one."""
     return from_column(value) if isinstance(value, bytes) else value
 
 

@@ -154,9 +154,13 @@ def _update(
 
 
 def _add_usage(connection: sqlite3.Connection, given: ForeignConversation, id: str) -> None:
+    # An import of an export has brought figures without their keys.
+    sql = "SELECT timestamp, body FROM usage WHERE conversation_id = ?"
+    known = {*connection.execute(sql, (to_column(id),))}
     for key, at, measure in given.usage:
         sql = "INSERT OR IGNORE INTO foreign_usage (source, key) VALUES (?, ?)"
-        if connection.execute(sql, (given.source, to_column(key))).rowcount:
+        new = connection.execute(sql, (given.source, to_column(key))).rowcount
+        if new and (at, events.encode(measure)) not in known:
             usage.record(connection, id, measure, at)
 
 

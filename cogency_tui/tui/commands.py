@@ -120,6 +120,9 @@ COMMANDS = (
         "usage", "Tokens, cost and success by model, tool, file or week", "show_usage", lambda: USAGE_CHOICES
     ),
     SlashCommand(
+        "import", "Import the histories of other agents", "import_history", takes="[AGENT…]", group="Project"
+    ),
+    SlashCommand(
         "profile", "What the agent remembers about you", "profile", lambda: PROFILE_CHOICES, group="Project"
     ),
     SlashCommand("theme", "Choose a color theme", "set_theme", lambda: tuple(theme_choices()), group="View"),

@@ -164,6 +164,15 @@ async def test_what_is_nested_too_deeply_is_refused(project: Path) -> None:
             await agent.recall.import_lines(lines(conversation(str(project)), result))
 
 
+async def test_sub_agents_of_sub_agents_without_end_are_refused(project: Path) -> None:
+    below = [
+        conversation(str(project), id=f"x{n}", parent=f"x{n - 1}" if n else ID, call="c") for n in range(150)
+    ]
+    async with agent_in(project) as agent:
+        with pytest.raises(UsageError, match=r"Line 103 .*nested more than 100 levels deep"):
+            await agent.recall.import_lines(lines(conversation(str(project)), *below))
+
+
 async def test_a_time_of_the_future_counts_as_now_and_an_odd_id_is_given_anew(project: Path) -> None:
     far = conversation(str(project), id="../../x", updated=4e9, created=5e9)
     async with agent_in(project) as agent:

@@ -125,6 +125,11 @@ async def fill(data: Path, project: Path) -> Past:
         agent = await begin("agent", str(project), parent=id, call="c4")
         await say(agent, "Look for grease", 1010.0)
         tree = await begin("worktree", str(worktrees_of(data, str(project)) / "oil"))
+        await store.database.write(
+            lambda connection: connection.execute(
+                "UPDATE conversations SET source = 'claude-code' WHERE id = ?", (tree,)
+            )
+        )
         await say(tree, "The turnstile of the worktree", 1020.0)
         gone = await begin("trashed", str(project))
         await say(gone, "The turnstile in the trash", 1030.0)
@@ -235,6 +240,9 @@ async def test_recall_finds_this_project_and_its_worktrees_alone(client: Client,
     assert (hit["event"], hit["text"]) == (past.numbers["first"], "Repair the turnstile")
     assert f"at {past.numbers['first']}, prompt: Repair the turnstile" in text
     assert found[past.ids["mine"]]["files"] == 2
+    assert found[past.ids["worktree"]]["source"] == "claude-code"
+    assert "from claude-code" in text
+    assert "source" not in found[past.ids["mine"]]
 
     _text, value = await ask(client, "recall", query="grease")
     [found_in_agent] = value["conversations"]
@@ -254,10 +262,10 @@ async def test_recall_is_paged(client: Client, past: Past) -> None:
     for _ in range(3):
         text, value = await ask(client, "recall", limit=1, **after)
         seen += [each["id"] for each in value["conversations"]]
-        if "next" not in value:
+        if "more_after" not in value:
             break
-        assert f"after={value['next']}" in text
-        after = {"after": value["next"]}
+        assert f"after={value['more_after']}" in text
+        after = {"after": value["more_after"]}
     assert sorted(seen) == sorted([past.ids["mine"], past.ids["worktree"]])
     assert "after" in await refused(client, "recall", after="bm9uc2Vuc2U=")
 
@@ -269,16 +277,16 @@ async def test_a_conversation_is_read_around_an_event_from_one_on_and_at_its_end
     id, numbers = past.ids["mine"], past.numbers
     text, value = await ask(client, "conversation", conversation=id, around=numbers["call"], limit=3)
     assert [each["kind"] for each in value["events"]] == ["thought", "call of shell", "output of shell"]
-    assert (value["earlier"], value["later"]) == (numbers["call"] - 1, numbers["output"] + 1)
-    assert f"[later events: start={value['later']}]" in text
+    assert (value["earlier_around"], value["later_start"]) == (numbers["call"] - 1, numbers["output"] + 1)
+    assert f"[later events: start={value['later_start']}]" in text
 
-    _text, value = await ask(client, "conversation", conversation=id, start=value["later"], limit=100)
+    _text, value = await ask(client, "conversation", conversation=id, start=value["later_start"], limit=100)
     assert [each["kind"] for each in value["events"]] == ["answer", "user", "call of read", "output of read"]
-    assert "later" not in value
-    assert value["earlier"]
+    assert "later_start" not in value
+    assert value["earlier_around"]
     _text, value = await ask(client, "conversation", conversation=id, start=1, limit=1)
     assert [each["text"] for each in value["events"]] == ["Repair the turnstile"]
-    assert "earlier" not in value
+    assert "earlier_around" not in value
     _text, value = await ask(client, "conversation", conversation=id, limit=2)
     assert [each["kind"] for each in value["events"]] == ["call of read", "output of read"]
     _text, value = await ask(client, "conversation", conversation=past.ids["agent"])
@@ -303,6 +311,7 @@ async def test_a_long_event_is_read_in_parts(client: Client, past: Past) -> None
         if not event.get("characters_left"):
             break
         assert f"offset={offset}]" in text
+        assert event["next_offset"] == offset
     assert whole == f"as it ended\n{LONG}"
 
 
@@ -366,8 +375,9 @@ async def test_a_timeline_sums_up_turns(client: Client, past: Past) -> None:
     text, value = await ask(client, "timeline", conversation=past.ids["mine"], limit=1)
     assert [each["turn"] for each in value["shown"]] == [2]
     assert "[earlier turns: start=1]" in text
+    assert value["earlier_start"] == 1
     text, value = await ask(client, "timeline", conversation=past.ids["mine"], start=1, limit=1)
-    assert ([each["turn"] for each in value["shown"]], value["later"]) == ([1], 2)
+    assert ([each["turn"] for each in value["shown"]], value["later_start"]) == ([1], 2)
     assert "[later turns: start=2]" in text
     assert "turns 1 to 2" in await refused(client, "timeline", conversation=past.ids["mine"], start=3)
 
@@ -386,7 +396,7 @@ async def test_edits_of_a_path_a_conversation_a_turn_and_one(client: Client, pas
     _text, value = await ask(client, "edits", conversation=past.ids["mine"], path="src")
     assert numbers(value) == [again, gate]
     text, value = await ask(client, "edits", conversation=past.ids["mine"], limit=1)
-    assert (numbers(value), value["before"]) == ([again], again)
+    assert (numbers(value), value["earlier_before"]) == ([again], again)
     assert f"before={again}" in text
     _text, value = await ask(client, "edits", conversation=past.ids["mine"], before=again)
     assert numbers(value) == [env, gate]
@@ -504,6 +514,7 @@ async def test_reading_changes_no_file_of_the_store(tmp_path: Path) -> None:
     held.close()
 
 
+@pytest.mark.exhaustive
 async def test_many_events_are_indexed_and_others_found_without(tmp_path: Path) -> None:
     (tmp_path / "project").mkdir()
     past = await fill(tmp_path / "data", tmp_path / "project")
@@ -517,7 +528,7 @@ async def test_many_events_are_indexed_and_others_found_without(tmp_path: Path) 
         _text, value = await ask(client, "recall", query='"spring 319"')
         assert [each["id"] for each in value["conversations"]] == [past.ids["mine"]]
         _text, value = await ask(client, "timeline", conversation=past.ids["mine"], start=3, limit=50)
-        assert (len(value["shown"]), value["later"]) == (50, 53)
+        assert (len(value["shown"]), value["later_start"]) == (50, 53)
     assert (past.data / INDEX).exists()
     assert {**fingerprints(past.data), "recall.lock": ""} == {**before, "recall.lock": ""}
 
@@ -617,6 +628,31 @@ def test_the_end_of_the_input_ends_it(run: Run) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
+@pytest.mark.exhaustive
+def test_half_a_line_at_the_end_is_answered(run: Run) -> None:
+    done = run("mcp", stdin='{"jsonrpc": "2.0", "id": 3, "met')
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(done.stdout)["error"]["code"] == -32700
+
+
+@pytest.mark.exhaustive
+def test_a_call_that_is_cancelled_needs_no_answer(run: Run) -> None:
+    cancelled = '{"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 2}}'
+    done = run("mcp", stdin="\n".join([INITIALIZE, ASK, cancelled, request(3, "ping")]))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert {json.loads(line)["id"] for line in done.stdout.splitlines()} >= {1, 3}
+
+
+@pytest.mark.exhaustive
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a device that is full")
+def test_an_answer_that_cannot_be_written_is_reported(run: Run) -> None:
+    with Path("/dev/full").open("wb") as full:
+        done = run("mcp", stdin=INITIALIZE, stdout=full.fileno())
+    assert done.returncode == 1
+    assert done.stderr.startswith("cogency-tui: Cannot write the output")
+    assert len(done.stderr.splitlines()) == 1
+
+
 def test_ctrl_c_ends_it_without_a_traceback(tmp_path: Path) -> None:
     program = subprocess.Popen(
         [sys.executable, "-W", "ignore", "-m", "cogency_tui", "mcp"],
@@ -636,6 +672,7 @@ def test_ctrl_c_ends_it_without_a_traceback(tmp_path: Path) -> None:
     assert (program.returncode, errors) == (0, b"")
 
 
+@pytest.mark.exhaustive
 def test_a_client_that_is_gone_ends_it(tmp_path: Path) -> None:
     environ = Past(tmp_path / "data", tmp_path, {}, {}, {}).environ()
     (stdin, target), (source, stdout) = os.pipe(), os.pipe()

@@ -6,6 +6,7 @@ of it, as it is of the file. What has no id has its line as key.
 
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
 
@@ -14,22 +15,20 @@ from cogency_tui.agent.importers.codex_calls import (
     named_call,
     patch_calls,
     read_output,
-    text_of,
     texts_in,
+    user_command,
 )
 from cogency_tui.agent.importers.codex_files import KnownFiles
 from cogency_tui.agent.importers.codex_rollouts import (
+    Index,
     bases,
-    find,
     heading,
-    rollouts,
     root_of,
     spawns,
-    stamp,
     thread_id,
     titles,
 )
-from cogency_tui.agent.importers.records import an_object, blocks, is_in_use, text, whole
+from cogency_tui.agent.importers.records import an_object, blocks, file_stamp, is_in_use, text, text_of, whole
 from cogency_tui.agent.importers.session import Session, SessionFile, json_lines
 from cogency_tui.protocol.events import CallState, Measure
 
@@ -52,7 +51,15 @@ _SILENT_ITEMS = frozenset(
     | {"context_compaction", "configuration", "other", "local_shell_call_output"}
 )
 _SILENT_EVENTS = frozenset(
-    {"user_message", "agent_message", "agent_reasoning", "agent_reasoning_raw_content", "error", "warning"}
+    {
+        "user_message",
+        "agent_message",
+        "thread_name_updated",
+        "agent_reasoning",
+        "agent_reasoning_raw_content",
+        "error",
+        "warning",
+    }
     | {"agent_reasoning_section_break", "context_compacted", "task_started", "turn_started", "task_complete"}
     | {"turn_complete", "turn_aborted", "turn_diff", "thread_rolled_back", "thread_settings_applied"}
     | {"undo_started", "undo_completed", "entered_review_mode", "exited_review_mode", "plan_update"}
@@ -80,51 +87,57 @@ class Codex:
     title = "Codex"
 
     def __init__(self) -> None:
+        self._index: Index | None = None
         self._spawns: dict[tuple[str, str], dict[str, str]] = {}
         self._titles: dict[tuple[str, str], dict[str, str]] = {}
 
     def files(self, home: Path, environment: Mapping[str, str]) -> Iterator[SessionFile]:
         given = environment.get("CODEX_HOME", "")
-        root = Path(given) if given else home / ".codex"
-        threads: dict[str, list[Path]] = {}
-        for path in rollouts(root):
-            threads.setdefault(thread_id(path), []).append(path)
-        for paths in threads.values():
-            stamps = [found for path in paths if (found := stamp(path))]
+        self._index = Index(Path(given) if given else home / ".codex")
+        for paths in self._index.threads.values():
+            stamps = [found for path in paths if (found := file_stamp(path))]
             if len(stamps) == len(paths):
-                yield SessionFile(paths[0], " ".join(stamps), project=text_of(heading(paths[0]).get("cwd")))
+                project = text_of(heading(paths[0]).get("cwd"))
+                yield SessionFile(paths[0], " ".join(stamps), project=project)
 
     def read(self, file: SessionFile) -> Session | None:
         id, root = thread_id(file.path), root_of(file.path)
         if not id:
             return None
+        if self._index is None or self._index.root != root or id not in self._index.threads:
+            self._index = Index(root)
         session = Session(id)
         thread = _Thread(session)
-        paths = [path for path in find(root, session.id) if thread_id(path) == session.id] or [file.path]
-        for path, end in [*bases(root, paths[0]), *((path, None) for path in paths)]:
-            if not stamp(path):
+        paths = self._index.threads.get(id) or [file.path]
+        if about := heading(paths[0]):
+            with session.at(f"{paths[0].name} line 1"):
+                thread.describe(about)
+        for path, end in [*bases(self._index, paths[0]), *((path, None) for path in paths)]:
+            if not file_stamp(path):
                 raise OSError(f"{path} is not a regular file")
-            thread.read(path, end)
+            thread.read(path, end, is_first=path == paths[0])
         if thread.is_side or not thread.is_begun:
             return None
-        session.title = session.title or self._titles_in(root).get(session.id, "")
-        session.call = self._spawn(root, session.parent, session.id)
+        with suppress(OSError):
+            session.title = session.title or self._titles_in(root).get(session.id, "")
+        with suppress(OSError):
+            session.call = self._spawn(self._index, session.parent, session.id)
         session.close(is_running=any(is_in_use(path) for path in paths))
         return session
 
     def _titles_in(self, root: Path) -> dict[str, str]:
         """The names of threads, in `session_index.jsonl`."""
         path = root / "session_index.jsonl"
-        key = str(path), stamp(path)
+        key = str(path), file_stamp(path)
         if key[1] and key not in self._titles:
             self._titles = {key: dict(titles(path))}
         return self._titles.get(key, {})
 
-    def _spawn(self, root: Path, parent: str, child: str) -> str:
+    def _spawn(self, index: Index, parent: str, child: str) -> str:
         """The id of the call of `parent` that started `child`."""
         found = ""
-        for path in find(root, parent) if parent else ():
-            key = str(path), stamp(path)
+        for path in index.threads.get(parent, ()):
+            key = str(path), file_stamp(path)
             if key[1] and key not in self._spawns:
                 self._spawns = {key: dict(spawns(path))}
             found = self._spawns.get(key, {}).get(child, found)
@@ -160,9 +173,9 @@ class _Thread:
         self._is_base = False
         """Whether the records are another thread's, whose figures and edits are its own."""
 
-    def read(self, path: Path, end: int | None) -> None:
-        """Read the records of a file, up to the ordinal `end`."""
-        self._segment = f"{path.stem[-12:]} " if self.is_begun else ""
+    def read(self, path: Path, end: int | None, *, is_first: bool) -> None:
+        """Read the records of a file, the thread's `is_first` one or another, up to the ordinal `end`."""
+        self._segment = "" if is_first else f"{path.stem[-12:]} "
         self._is_base = end is not None
         for place, record in json_lines(self.session, path):
             ordinal = record.get("ordinal")
@@ -178,7 +191,7 @@ class _Thread:
             return
         kind, payload = text(record["type"]), an_object(record["payload"])
         if kind == "session_meta":
-            self._meta(payload)
+            self.describe(payload)
         elif isinstance(record.get("ordinal"), int) and record["ordinal"] < self._start:
             return
         elif kind == "turn_context":
@@ -203,9 +216,9 @@ class _Thread:
             self._item(place, record)
         else:
             text(record["id"])
-            self._meta(record)
+            self.describe(record)
 
-    def _meta(self, meta: dict[str, Any]) -> None:
+    def describe(self, meta: dict[str, Any]) -> None:
         """Read the heading; in older versions those of the threads that it was forked from follow it."""
         if self.is_begun:
             return
@@ -266,6 +279,12 @@ class _Thread:
         parts = blocks(item["content"])
         about = item.get("internal_chat_message_metadata_passthrough")
         kinds = cast("dict[str, Any]", about).get("content_item_kinds") if isinstance(about, dict) else None
+        ran = user_command(texts_in(parts)) if kinds in (None, ["shell.user_command"]) else None
+        if ran:
+            self._begin_turn()
+            command, output, state, duration = ran
+            self.session.user_ran(key, self._at, command, output, state=state, duration=duration)
+            return
         if isinstance(kinds, list) and len(cast("list[Any]", kinds)) == len(parts):
             own = [
                 text_of(part.get("text")) or "[image]"
@@ -359,7 +378,7 @@ class _Thread:
             info = event.get("info")
             if isinstance(info, dict) and not self._has_usage:
                 self._count(place, cast("dict[str, Any]", info))
-        elif kind == "thread_name_updated":
+        elif kind == "thread_name_updated" and not self._is_base:
             self.session.title = text_of(event.get("thread_name"))
         elif kind not in _SILENT_EVENTS and not kind.endswith(("_begin", "_end", "_delta")):
             raise ValueError(f"event {kind!r}")

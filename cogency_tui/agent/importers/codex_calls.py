@@ -5,12 +5,12 @@ import shlex
 from collections.abc import Iterator
 from typing import Any, cast
 
-from cogency_tui.agent.importers.records import an_object, blocks, relative, text
+from cogency_tui.agent.importers.records import an_object, between, blocks, relative, text, text_of
 from cogency_tui.agent.importers.session import parsed
 from cogency_tui.protocol.events import CallState
 
 _HEADING = re.compile(
-    r"(?:Chunk ID: \w+|Wall time:? (?P<seconds>[\d.]+) seconds"
+    r"(?:Chunk ID: \w+|(?:Wall time:?|Duration:) (?P<seconds>[\d.]+) seconds"
     r"|(?:Process exited with|Exit) code:? (?P<exit>-?\d+)"
     r"|Original token count: \d+|Total output lines: \d+"
     r"|Script (?:completed|running.*|(?P<failed>failed|terminated)))"
@@ -74,11 +74,6 @@ def _edits(body: list[str]) -> Iterator[tuple[str, str]]:
             new += [line[1:]] if line[:1] != "-" else []
         else:
             yield "", ""
-
-
-def text_of(value: object) -> str:
-    """Return a text; an empty one in place of anything else."""
-    return value if isinstance(value, str) else ""
 
 
 def texts_in(content: object, between: str = "") -> str:
@@ -179,6 +174,17 @@ def read_output(given: object) -> tuple[str, CallState, int | None, float]:
     if code is None and _DECLINED.match(body):
         return body, "declined", None, seconds
     return body, "failed" if failed or code or success is False else "done", code, seconds
+
+
+def user_command(message: str) -> tuple[str, str, CallState, float] | None:
+    """The command that the user ran, with its output, state and duration; None for any other message."""
+    if not message.lstrip().startswith("<user_shell_command>"):
+        return None
+    command, result = between(message, "command"), between(message, "result")
+    if command is None or result is None:
+        return None
+    output, state, _, duration = read_output(result.strip("\n"))
+    return command.strip("\n"), output, state, duration
 
 
 _Output = tuple[str, int | None, float, bool]

@@ -6,18 +6,17 @@ A thread that was rewound goes on in a further file, a segment; a forked one beg
 
 import os
 import re
-import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
 
-from cogency_tui.agent.importers.codex_calls import text_of
+from cogency_tui.agent.importers.records import file_stamp, text_of
 from cogency_tui.agent.importers.session import Session, json_lines, parsed
 
 _NAME = re.compile(
     r"rollout-[\dT-]+?-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?:_([0-9a-f-]{36}))?\.jsonl"
 )
-_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_ID_LENGTH = 36
 _LONGEST_HEADING = 1 << 20
 _MOST_BASES = 16
 
@@ -46,15 +45,25 @@ def root_of(path: Path) -> Path:
     return path.parent
 
 
-def find(root: Path, id: str) -> list[Path]:
-    """The files of the thread, or of the segment, with this id."""
-    if not _ID.fullmatch(id):
-        return []
-    found = {path.name: path for path in rollouts(root) if id in path.name}
-    return [found[name] for name in sorted(found)]
+class Index:
+    """The rollouts of a folder by the ids of their threads and segments, as they were when it was made."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.threads: dict[str, list[Path]] = {}
+        """The files of each thread, oldest first."""
+        self._segments: dict[str, Path] = {}
+        by_name = {path.name: path for path in rollouts(root)}
+        for name in sorted(by_name):
+            self.threads.setdefault(thread_id(by_name[name]), []).append(by_name[name])
+            self._segments[by_name[name].stem[-_ID_LENGTH:]] = by_name[name]
+
+    def segment(self, id: str) -> Path | None:
+        """The file of the segment with this id; the first one of a thread has that of the thread."""
+        return self._segments.get(id)
 
 
-def bases(root: Path, path: Path) -> list[tuple[Path, int]]:
+def bases(index: Index, path: Path) -> list[tuple[Path, int]]:
     """The files that a forked thread begins with, oldest first, each with the ordinal where it leaves it."""
     found: list[tuple[Path, int]] = []
     for _ in range(_MOST_BASES):
@@ -62,11 +71,10 @@ def bases(root: Path, path: Path) -> list[tuple[Path, int]]:
         if not isinstance(base, dict):
             break
         given = cast("dict[str, Any]", base)
-        id, end = text_of(given.get("thread_id")), given.get("end_ordinal_exclusive")
-        named = [each for each in find(root, id) if each.stem.endswith(id)]
-        if not named or not isinstance(end, int) or any(each == named[0] for each, _ in found):
+        begun, end = index.segment(text_of(given.get("thread_id"))), given.get("end_ordinal_exclusive")
+        if begun is None or not isinstance(end, int) or any(each == begun for each, _ in found):
             break
-        path = named[0]
+        path = begun
         found.insert(0, (path, end))
     return found
 
@@ -74,7 +82,7 @@ def bases(root: Path, path: Path) -> list[tuple[Path, int]]:
 def heading(path: Path) -> dict[str, Any]:
     """The first record of a rollout; empty where it cannot be read."""
     try:
-        if not stamp(path):
+        if not file_stamp(path):
             return {}
         with path.open("rb") as file:
             record = parsed(file.readline(_LONGEST_HEADING))
@@ -83,15 +91,6 @@ def heading(path: Path) -> dict[str, Any]:
     whole = cast("dict[str, Any]", record) if isinstance(record, dict) else {}
     payload = whole.get("payload", whole)
     return cast("dict[str, Any]", payload) if isinstance(payload, dict) else {}
-
-
-def stamp(path: Path) -> str:
-    """The size and time of a regular file; empty for anything else."""
-    try:
-        about = path.stat()
-    except (OSError, ValueError):
-        return ""
-    return f"{about.st_size}-{about.st_mtime_ns}" if stat.S_ISREG(about.st_mode) else ""
 
 
 def titles(path: Path) -> Iterator[tuple[str, str]]:

@@ -85,7 +85,8 @@ class Importer:
         self._mains: dict[str, str] = {}
 
     async def run(self, name: str, *, dry: bool = False) -> AsyncIterator[Tally]:
-        """Import the sessions of the agent `name`; yield the tally after each. A `dry` run stores nothing.
+        """Import the sessions of the agent `name`; yield the tally after each. A `dry` run stores nothing,
+        and reads what was imported as well, so that all that is not understood is named.
 
         Raises:
             StoreError: the store cannot be read or written.
@@ -95,7 +96,7 @@ class Importer:
         files = await asyncio.to_thread(lambda: [*reader.files(self._home, self._environment)])
         below: list[tuple[SessionFile, Session]] = []
         for file in files:
-            if known.get((str(file.path), file.id)) == file.stamp:
+            if not dry and known.get((str(file.path), file.id)) == file.stamp:
                 tally.unchanged += 1
                 continue
             session = await self._read(reader, file, tally)

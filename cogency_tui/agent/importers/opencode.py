@@ -13,7 +13,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from cogency_tui.agent.importers.opencode_calls import FileContents, ended, is_unfinished, our_call
+from cogency_tui.agent.importers.opencode_calls import changes_anything, ended, is_unfinished, our_call
+from cogency_tui.agent.importers.opencode_edits import Call, Edits, Trees, steps_of
 from cogency_tui.agent.importers.opencode_storage import (
     COMMAND_OF_USER,
     RECENT,
@@ -48,31 +49,18 @@ class Opencode:
 
 
 @dataclass(slots=True)
-class _Call:
-    """A call without its result: its `tool` of ours and the program's, and the state that is stored."""
-
-    key: str
-    tool: str
-    foreign: str
-    stored: Object
-
-    def ends(self) -> float:
-        return seconds(as_object(self.stored.get("time")).get("end")) or 0.0
-
-
-@dataclass(slots=True)
 class _Reading:
     """Adds the messages of a session in turn."""
 
     id: str
     stored: StoredSession
     _session: Session = field(init=False)
-    _contents: FileContents = field(init=False)
+    _edits: Edits = field(init=False)
     _is_running: bool = False
     _commands: set[str] = field(default_factory=set[str])
     """The messages in front of a command of the user."""
 
-    _calls: list[_Call] = field(default_factory=list[_Call])
+    _calls: list[Call] = field(default_factory=list[Call])
     """Those whose results come behind the model's part of the answer."""
 
     def __post_init__(self) -> None:
@@ -87,13 +75,15 @@ class _Reading:
             parent=as_text(info.get("parentID")),
             call=self.stored.call,
         )
-        self._contents = FileContents(self._session.project)
+        self._edits = Edits(self._session)
 
     def session(self) -> Session | None:
+        messages = [*self.stored.messages]
+        self._edits.look_up(messages, self.stored.snapshots)
         revert = as_object(self.stored.info.get("revert"))
         end, end_part = as_text(revert.get("messageID")), as_text(revert.get("partID"))
         before: Message | None = None
-        for message in self.stored.messages:
+        for message in messages:
             if before is not None:
                 self._add(before, is_last=False)
                 if self._is_running:
@@ -108,6 +98,7 @@ class _Reading:
         return self._session if self._session.events or self._session.unknown_count else None
 
     def _add(self, message: Message, *, is_last: bool) -> None:
+        count = self._session.unknown_count
         with self._session.at(message.id):
             fields = an_object(message.fields)
             is_open = not as_object(fields.get("time")).get("completed") and not fields.get("error")
@@ -121,9 +112,11 @@ class _Reading:
                 self._is_running = True
             else:
                 self._add_prompt(message, fields)
+        if self._session.unknown_count > count:
+            self._edits.forget()
 
     def _add_prompt(self, message: Message, fields: Object) -> None:
-        self._contents.forget()
+        self._edits.forget()
         texts: list[str] = []
         files: list[str] = []
         for key, stored in message.parts:
@@ -152,6 +145,7 @@ class _Reading:
             self._session.provider = as_text(fields.get("providerID"))
         self._is_running = is_new and not times.get("completed") and not fields.get("error")
         steps = 0
+        trees = [trees for _, trees in steps_of(message, self._session.project)]
         for key, part in message.parts:
             if is_new and part is not None and is_unfinished(part):
                 self._is_running = True
@@ -160,11 +154,11 @@ class _Reading:
                 cycle = f"{message.id}/{steps}" if steps else message.id
                 self._add_part(fields, key, an_object(part), cycle, times.get("created"))
             if part is not None and part.get("type") == "step-finish":
-                self._add_results()
+                self._add_results(trees[steps])
                 steps += 1
         if self._is_running:
             return
-        self._add_results()
+        self._add_results(trees[-1])
         if not steps:
             self._add_usage(message.id, times.get("completed"), fields, fields)
 
@@ -200,14 +194,12 @@ class _Reading:
         name, args = our_call(tool, given, metadata, self._session.project)
         began = as_object(state.get("time")).get("start") or at
         self._session.call_tool(key, began, name, args, cycle)
-        self._calls.append(_Call(key, name, tool, state))
+        self._calls.append(Call(key, name, tool, state))
 
-    def _add_results(self) -> None:
-        """Add the results of the calls of an answer, which ran side by side."""
+    def _add_results(self, trees: Trees) -> None:
+        """Add the results of the calls of a step, which ran side by side."""
         calls, self._calls = self._calls, []
-        for call in calls:
-            self._contents.forget_after(call.tool)
-        done: list[_Call] = []
+        done: list[Call] = []
         for call in calls:
             with self._session.at(call.key):
                 state, content, line = ended(call.foreign, call.stored)
@@ -217,12 +209,8 @@ class _Reading:
                 self._session.result(call.key, end, content, state=state, outcome=line, duration=took)
                 if state == "done":
                     done.append(call)
-        for call in sorted(done, key=_Call.ends):
-            with self._session.at(call.key):
-                for path, before, after in self._contents.changes(call.tool, call.stored):
-                    self._session.edited(call.key, call.ends(), path, before, after)
-        for call in calls:
-            self._contents.forget_after(call.tool)
+        is_alone = not any(changes_anything(call.tool) for call in calls if call.foreign != "invalid")
+        self._edits.add(done, trees, is_alone=is_alone)
 
     def _add_usage(self, key: str, at: object, part: Object, fields: Object) -> None:
         tokens = as_object(part.get("tokens"))

@@ -41,10 +41,12 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class StoredSession:
-    """What is stored of a session; `call` is the id of the part that started it as a sub-agent's."""
+    """What is stored of a session; `call` is the id of the part that started it as a sub-agent's, `snapshots`
+    the directory of the project's snapshots."""
 
     info: Object
     call: str
+    snapshots: Path
     messages: Iterator[Message]
 
 
@@ -69,7 +71,7 @@ def stored_session(file: SessionFile) -> Generator[StoredSession | None]:
         yield _in_files(file)
         return
     with _connected(file.path) as database:
-        yield _in_database(database, file.id)
+        yield _in_database(database, file)
 
 
 def _everything(data: Path, named: str) -> Iterator[SessionFile]:
@@ -145,7 +147,8 @@ def _listed(path: Path) -> list[SessionFile]:
         return found
 
 
-def _in_database(database: sqlite3.Connection, session: str) -> StoredSession | None:
+def _in_database(database: sqlite3.Connection, file: SessionFile) -> StoredSession | None:
+    session = file.id
     row = database.execute("SELECT * FROM session WHERE id = ?", (session,)).fetchone()
     if row is None:
         return None
@@ -162,7 +165,12 @@ def _in_database(database: sqlite3.Connection, session: str) -> StoredSession | 
     if parent and "part" in _tables(database):
         query = f"SELECT id, {_SHORT} FROM part WHERE session_id = ? AND instr(data, ?) ORDER BY id"
         call = _call_of(_read(database, query, parent, session), session)
-    return StoredSession(info, call, _messages(database, session))
+    snapshots = _snapshots(file.path.parent, fields.get("project_id"))
+    return StoredSession(info, call, snapshots, _messages(database, session))
+
+
+def _snapshots(data: Path, project: object) -> Path:
+    return data / "snapshot" / (Path(as_text(project)).name or "global")
 
 
 def _read(database: sqlite3.Connection, query: str, *values: str) -> Iterator[tuple[str, Object | None]]:
@@ -175,10 +183,13 @@ def _messages(database: sqlite3.Connection, session: str) -> Iterator[Message]:
     found: set[str] = set()
     if {"message", "part"} <= tables:
         query = f"SELECT id, {_SHORT} FROM message WHERE session_id = ? ORDER BY time_created, id"
-        parts = f"SELECT id, {_SHORT} FROM part WHERE message_id = ? ORDER BY id"
+        parts: dict[str, list[tuple[str, Object | None]]] = {}
+        each = f"SELECT id, message_id, {_SHORT} FROM part WHERE session_id = ? ORDER BY id"
+        for row in database.execute(each, (session,)):
+            parts.setdefault(str(row["message_id"]), []).append((str(row["id"]), _parsed(row["data"])))
         for id, fields in _read(database, query, session):
             found.add(id)
-            yield Message(id, fields, list(_read(database, parts, id)))
+            yield Message(id, fields, parts.pop(id, []))
     if "session_message" in tables:
         query = f"SELECT id, type, {_SHORT} FROM session_message WHERE session_id = ? ORDER BY seq"
         for row in database.execute(query, (session,)):
@@ -247,7 +258,8 @@ def _in_files(file: SessionFile) -> StoredSession | None:
     if parent and parent == Path(parent).name:
         parts = (part for message in _stored_messages(storage, parent) for part in message.parts)
         call = _call_of(parts, file.id)
-    return StoredSession(info, call, _stored_messages(storage, file.id))
+    snapshots = _snapshots(storage.parent, info.get("projectID"))
+    return StoredSession(info, call, snapshots, _stored_messages(storage, file.id))
 
 
 def _stored_messages(storage: Path, session: str) -> Iterator[Message]:

@@ -5,6 +5,7 @@ import os
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from stat import S_ISREG
 from typing import Any, cast
 
 _RUNNING = 3600.0
@@ -15,6 +16,11 @@ def text(value: object) -> str:
     if not isinstance(value, str):
         raise TypeError(f"{type(value).__name__} in place of text")
     return value
+
+
+def text_of(value: object) -> str:
+    """A text; an empty one in place of anything else."""
+    return value if isinstance(value, str) else ""
 
 
 def an_object(value: object) -> dict[str, Any]:
@@ -117,6 +123,15 @@ def stamp(entry: os.DirEntry[str]) -> str:
     """
     state = entry.stat(follow_symlinks=False)
     return f"{state.st_size}-{state.st_mtime_ns}"
+
+
+def file_stamp(path: Path) -> str:
+    """A mark of a regular file's state; empty for anything else."""
+    try:
+        state = path.stat()
+    except (OSError, ValueError):
+        return ""
+    return f"{state.st_size}-{state.st_mtime_ns}" if S_ISREG(state.st_mode) else ""
 
 
 def is_in_use(path: Path) -> bool:

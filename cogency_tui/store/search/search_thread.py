@@ -59,10 +59,14 @@ class SearchService:
         """Close the connection and end the thread. Repeated calls are allowed."""
         if (running := self._running) is not None:
             running.set()
+        await asyncio.to_thread(self._close)
+
+    def _close(self) -> None:
+        # A search that was given up may be opening the connection just now.
+        self._thread.shutdown()
         if self._searcher is not None:
-            await asyncio.wrap_future(self._thread.submit(self._searcher.view.connection.close))
+            self._searcher.view.connection.close()
             self._searcher = None
-        await asyncio.to_thread(self._thread.shutdown)
 
     def _run(self, work: Callable[[Searcher], T], cancelled: threading.Event) -> T:
         if cancelled.is_set():

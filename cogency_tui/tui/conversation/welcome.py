@@ -107,6 +107,7 @@ class WelcomePicker:
         self._is_shown = is_shown
         self._recent: Sequence[Recent] = ()
         self._choices: Sequence[Choice] = ()
+        self._offers: Sequence[Choice] = ()
         self.selected: int | None = None
 
     def know(self, recent: Sequence[Recent]) -> None:
@@ -114,6 +115,17 @@ class WelcomePicker:
         if recent != self._recent:
             self._recent = recent
             self._redraw()
+
+    @property
+    def offers(self) -> Sequence[Choice]:
+        """The histories that can be imported."""
+        return self._offers
+
+    def make_offers(self, offers: Sequence[Choice]) -> None:
+        """Offer histories to import, below the suggestions."""
+        self.selected = None
+        self._offers = offers
+        self._redraw()
 
     def choices(self, situation: Situation, most_recent: int) -> tuple[list[Choice], list[Choice]]:
         """The suggestions and the recent conversations, which can be picked from now on."""
@@ -123,7 +135,7 @@ class WelcomePicker:
             Choice(one_line(each.title) or "Untitled", "resume", each.id, each.updated, each.detail)
             for each in self._recent[: max(0, most_recent)]
         ]
-        self._choices = [*suggested, *recent]
+        self._choices = [*suggested, *self._offers, *recent]
         return suggested, recent
 
     def move(self, step: int) -> bool:
@@ -158,11 +170,16 @@ def draw_welcome(
     spacious = height >= _SPACIOUS[0] and width >= _SPACIOUS[1]
     lines = [*_head(spacious, width, height, styles), *_model(situation, spacious, width, styles)]
     lines += [BLANK, *([_heading("Try", "↓ and Enter, or click", styles)] if height >= _ROOMY else [])]
-    suggested, recent = picker.choices(situation, min(MOST_RECENT, height - len(lines) - len(_TRY) - 2))
+    offers = picker.offers
+    room = height - len(lines) - len(_TRY) - 2 - (len(offers) + 2 if offers else 0)
+    suggested, recent = picker.choices(situation, min(MOST_RECENT, room))
     lines += _rows(suggested, 0, picker.selected, width, styles)
+    if offers:
+        lines += [BLANK, _heading("Import history", "searchable in a minute", styles)]
+        lines += _rows(offers, len(suggested), picker.selected, width, styles)
     if recent:
         lines += [BLANK, _heading("Recent", "", styles)]
-        lines += _rows(recent, len(suggested), picker.selected, width, styles)
+        lines += _rows(recent, len(suggested) + len(offers), picker.selected, width, styles)
     if situation.provider == OFFLINE:
         lines += _first_steps(situation, width, styles)
     return lines

@@ -4,12 +4,15 @@ This module is the boundary of the start: it imports everything that the first f
 runs commands is imported with the first of these.
 """
 
-from collections.abc import Awaitable, Callable
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
 from time import time
 from typing import TYPE_CHECKING
 
+from cogency_tui.errors import CogencyError
 from cogency_tui.protocol.events import Measure
 from cogency_tui.tui.bridge import Bridge
 from cogency_tui.tui.calls.background import BackgroundCommands
@@ -18,7 +21,7 @@ from cogency_tui.tui.commands_base import FeatureCommands, Handler
 from cogency_tui.tui.conversation.commands import ConversationCommands
 from cogency_tui.tui.conversation.pane import ConversationPane
 from cogency_tui.tui.conversation.view import Conversation
-from cogency_tui.tui.conversation.welcome import Recent, WelcomePicker
+from cogency_tui.tui.conversation.welcome import Choice, Recent, WelcomePicker
 from cogency_tui.tui.cost.commands import CostCommands
 from cogency_tui.tui.cost.context_usage import ContextFacts
 from cogency_tui.tui.files.background_updates import FileCommands
@@ -55,6 +58,7 @@ from cogency_tui.tui.undo.commands import UndoCommands, preview
 if TYPE_CHECKING:
     from cogency_tui.store.store import StoredConversation
     from cogency_tui.tui.help.screen import HelpGroup
+    from cogency_tui.tui.history_import.commands import ImportCommands
     from cogency_tui.tui.main.screen import MainScreen
     from cogency_tui.tui.rerun.commands import RerunCommands
 
@@ -107,6 +111,7 @@ class Features:
         self.profile = ProfileCommands(screen, bridge, display)
         self.images = ImageCommands(screen, bridge)
         rerun = cache(self._rerun)
+        self._importing = cache(self._history_import)
 
         def ask_for_rerun(conversation_id: str, turn: int) -> None:
             rerun().ask(conversation_id, turn)
@@ -155,6 +160,7 @@ class Features:
             **_on_demand(self._settings, "settings", "set_theme"),
             **_on_demand(partial(self._status, facts), "show_status"),
             **_on_demand(partial(self._usage, recall), "show_usage"),
+            **_on_demand(self._importing, "import_history"),
             **_on_demand(self._until, "until"),
             **_on_demand(self._worktree, "worktree"),
         }
@@ -208,6 +214,27 @@ class Features:
         from cogency_tui.tui.usage.commands import UsageCommands
 
         return UsageCommands(self._screen, self._bridge, recall.recall)
+
+    def _history_import(self) -> "ImportCommands":
+        from cogency_tui.tui.history_import.commands import ImportCommands
+
+        return ImportCommands(self._screen, self._bridge, self._offer_imports)
+
+    def _offer_imports(self, offers: Mapping[str, tuple[str, str]]) -> None:
+        choices = [Choice(title, "import_history", name, count) for name, (title, count) in offers.items()]
+        self.start.make_offers(choices)
+
+    async def offer_import(self) -> None:
+        """Offer the import of other agents' histories on the start screen, once."""
+        from cogency_tui.agent.importers.offer import agents_used, is_offered
+
+        agent = self._bridge.agent
+        with suppress(CogencyError, OSError):
+            directory = (await agent.store()).database.path.parent
+            if agent.lasting and not await asyncio.to_thread(is_offered, directory):
+                names = await asyncio.to_thread(agents_used, Path.home())
+                if names:
+                    await self._importing().make_offer(directory, names)
 
     def _until(self) -> FeatureCommands:
         from cogency_tui.tui.until.commands import UntilCommands

@@ -67,6 +67,9 @@ TICK = 0.2
 _TEXTS = frozenset({"conversation", "calls-detail"})
 """The panes of text, in which a click selects some or opens a block."""
 
+_OFFER_AFTER = 2.0
+"""Seconds after the start until an import of other agents' histories is offered."""
+
 UNSEEN = 0.5
 """Seconds between two updates of a conversation that is not shown."""
 
@@ -83,6 +86,7 @@ class MainScreen(PartialScreen[None]):
     BINDINGS = MAIN_KEYS
     AUTO_FOCUS = "#prompt"
     BLANK = True
+    OFFERS_IMPORT: ClassVar = True
     TWICE: ClassVar = 0.6
     """Seconds within which a second Esc follows the first."""
 
@@ -216,6 +220,8 @@ class MainScreen(PartialScreen[None]):
             self.bridge.send(Written(prompt))
         elif self._then is not None:
             self._then(self)
+        elif self.OFFERS_IMPORT and not self.number:
+            self.set_timer(_OFFER_AFTER, partial(self.run_worker, self._features.offer_import, group="offer"))
         self._features.drafts.start(conversation_id or "", offers=not prompt)
         if self.query_one(Prompt).text:
             self._features.drafts.note_change()
@@ -341,10 +347,9 @@ class MainScreen(PartialScreen[None]):
         self.notify(f"{added} added by another program.", markup=False)
 
     def on_bridge_forked(self, event: Bridge.Forked) -> None:
-        self._features.conversations.show(event.fork)
+        self._features.conversations.show(event.fork, then=_report_fork)
         if event.sent is not None:
             self.bridge.send(event.sent)
-        self.notify("This goes on in a fork: the imported conversation stays as it was.", markup=False)
 
     def on_bridge_continued(self) -> None:
         self._display.touch(self._display.transcript.resume_turn())
@@ -805,3 +810,7 @@ def _rows_of(widget: Widget, screen: Size) -> int:
 
 def _content_rows(widget: Widget, screen: Size, width: int) -> int:
     return widget.get_content_height(screen, screen, width) + widget.gutter.height
+
+
+def _report_fork(screen: Screen[Any]) -> None:
+    screen.notify("This goes on in a fork: the imported conversation stays as it was.", markup=False)

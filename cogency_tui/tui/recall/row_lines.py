@@ -155,7 +155,7 @@ def describe(entry: RecallEntry, *, project: bool) -> str:
     """Describe all facts of a conversation in one line."""
     found = entry.conversation
     facts = [f"open in process {entry.live}"] if entry.live else []
-    facts += [entry.origin] if entry.origin else []
+    facts += [f"from {entry.origin}" if entry.source else entry.origin] if entry.origin else []
     facts.append(plural(found.turns, "turn"))
     facts += [f"{tokens(found.tokens)} tokens"] if found.tokens else []
     facts += [dollars(found.cost)] if found.cost else []

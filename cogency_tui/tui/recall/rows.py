@@ -36,10 +36,8 @@ class RecallEntry:
 
     @property
     def origin(self) -> str:
-        """Where an imported conversation is from; empty for one of ours."""
-        if self.source:
-            return f"from {one_line(self.source)}"
-        return "imported" if self.conversation.imported else ""
+        """The source of an imported conversation, as far as it is known; empty for one of ours."""
+        return one_line(self.source) or ("imported" if self.conversation.imported else "")
 
 
 class Item(NamedTuple):

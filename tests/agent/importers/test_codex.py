@@ -77,8 +77,8 @@ def test_a_rewound_thread_is_one_session_and_a_fork_begins_where_it_left_it() ->
     assert rewound
     assert forked
 
-    assert _messages(rewound) == ["Risky", "Sleepy", "Plan it", "Say hi instead"]
-    assert _messages(forked) == ["Risky", "Sleepy", "Say hi instead", "Forked hello"]
+    assert _messages(rewound) == ["Risky", "! echo mine", "Sleepy", "Plan it", "Say hi instead"]
+    assert _messages(forked) == ["Risky", "! echo mine", "Sleepy", "Say hi instead", "Forked hello"]
     assert {each.key for each in rewound.usage}.isdisjoint(each.key for each in forked.usage)
 
 
@@ -86,6 +86,17 @@ def test_a_fork_whose_origin_is_gone_has_its_own_part(tmp_path: Path) -> None:
     _copied(tmp_path, NEW, FORKED)
 
     assert _messages(_read(tmp_path, FORKED)) == ["Forked hello"]
+
+
+def test_a_fork_is_where_it_says(tmp_path: Path) -> None:
+    shutil.copytree(FIXTURES / NEW, tmp_path, dirs_exist_ok=True)
+    path = next(tmp_path.rglob(f"rollout-*-{FORKED}.jsonl"))
+    _change_heading(path, {"cwd": "/home/ada/fork", "model_provider": "other"})
+
+    session = _read(tmp_path, FORKED)
+
+    assert (session.project, session.provider) == ("/home/ada/fork", "other")
+    assert _messages(session)[0] == "Risky"
 
 
 def test_a_fork_of_itself_ends(tmp_path: Path) -> None:

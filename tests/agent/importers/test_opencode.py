@@ -1,8 +1,9 @@
 import json
 import shutil
 import sqlite3
+import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -366,4 +367,99 @@ def test_stored_contents_are_edits_of_their_own(home: Path) -> None:
         ("/home/ada/shop/a.py", b"a\n", None),
         ("/home/ada/shop/a.py", b"a\n", None),
         ("/home/ada/shop/b.py", None, b"b\n"),
+    ]
+
+
+@pytest.fixture
+def snapshot(home: Path) -> Callable[[bytes], str]:
+    """Store the tree of a project whose only file, `a.py`, has this content; return its name."""
+    [project] = database(home).execute("SELECT project_id FROM session LIMIT 1").fetchone()
+    repository = home / f".local/share/opencode/snapshot/{project}/0"
+    repository.mkdir(parents=True)
+    git(repository, "init", "--quiet", "--bare", ".")
+
+    def store(content: bytes) -> str:
+        blob = git(repository, "hash-object", "-w", "--stdin", stdin=content)
+        return git(repository, "mktree", stdin=f"100644 blob {blob}\ta.py\n".encode())
+
+    return store
+
+
+def git(directory: Path, *arguments: str, stdin: bytes = b"") -> str:
+    ran = subprocess.run(["git", *arguments], cwd=directory, input=stdin, capture_output=True, check=True)
+    return ran.stdout.decode().strip()
+
+
+def step(
+    home: Path, before: str, after: str, *calls: tuple[str, dict[str, Any], dict[str, Any]]
+) -> list[tuple[str, Any, Any]]:
+    """Store a step between two snapshots, and return the edits that are read from it."""
+    parts: list[dict[str, Any]] = [{"type": "step-start", "snapshot": before}]
+    for at, (tool, given, metadata) in enumerate(calls):
+        state = {
+            "status": "completed",
+            "input": given,
+            "output": "",
+            "metadata": metadata,
+            "time": {"end": at},
+        }
+        parts.append({"type": "tool", "tool": tool, "state": state})
+    parts.append({"type": "step-finish", "snapshot": after})
+    connection = database(home)
+    connection.execute("DELETE FROM part WHERE session_id = ?", (INTERRUPTED,))
+    for at, part in enumerate(parts):
+        values = (f"prt_{at:03}", "msg_21ee83916001W7AC4jYcKPHcCx", INTERRUPTED, 0, 0, json.dumps(part))
+        connection.execute("INSERT INTO part VALUES(?, ?, ?, ?, ?, ?)", values)
+    connection.close()
+    return [(edit.path, edit.before, edit.after) for edit in read(home, INTERRUPTED).edits]
+
+
+ONE = edit("= 1", "= 10", patch("a = 1", "a = 10"))
+TWO = edit("b", "c\nd", patch("b = 2", "c\nd = 2"))
+
+
+def test_edits_of_files_that_were_there_begin_with_a_snapshot(
+    home: Path, snapshot: Callable[[bytes], str]
+) -> None:
+    before, after = snapshot(b"a = 1\r\nb = 2\r\n"), snapshot(b"a = 10\r\nc\r\nd = 2\r\n")
+    path = "/home/ada/shop/a.py"
+    assert step(home, before, after, ONE, TWO) == [
+        (path, b"a = 1\r\nb = 2\r\n", b"a = 10\r\nb = 2\r\n"),
+        (path, b"a = 10\r\nb = 2\r\n", b"a = 10\r\nc\r\nd = 2\r\n"),
+    ]
+    written = snapshot(b"c = 3\n")
+    assert step(home, after, written, REWRITE) == [(path, b"a = 10\r\nc\r\nd = 2\r\n", b"c = 3\n")]
+
+
+def test_edits_that_do_not_end_with_the_next_snapshot_are_unknown(
+    home: Path, snapshot: Callable[[bytes], str]
+) -> None:
+    before, after = snapshot(b"a = 1\nb = 2\n"), snapshot(b"a = 10\nb = 2\n")
+    assert step(home, before, after, ONE) == [("/home/ada/shop/a.py", b"a = 1\nb = 2\n", b"a = 10\nb = 2\n")]
+    assert step(home, before, snapshot(b"a = 10\nb = 2\n\n"), ONE) == []
+    assert step(home, before, after, ONE, ("bash", {"command": "date >> a.py"}, {})) == []
+    assert step(home, "0" * 40, after, ONE) == []
+    assert step(home, "HEAD", "--help", ONE) == []
+    assert step(home, snapshot(b"a = 1\xff"), snapshot(b"a = 10\xff"), ONE) == []
+
+
+def test_the_files_of_a_patch_are_those_of_the_snapshots_around_it(
+    home: Path, snapshot: Callable[[bytes], str]
+) -> None:
+    before, after = snapshot(b"\ta = 1\nb = 2\n"), snapshot(b"\ta = 10\nb = 2\n")
+    path = "/home/ada/shop/a.py"
+    file = {"filePath": path, "type": "update", **patch("a = 1", "a = 10")["filediff"]}
+    change = ("apply_patch", {"patchText": ""}, {"files": [file]})
+    assert step(home, before, after, change) == [(path, b"\ta = 1\nb = 2\n", b"\ta = 10\nb = 2\n")]
+    assert step(home, before, after, change, ONE) == []
+    assert step(home, after, before, change) == []
+    assert step(home, before, "", change) == []
+    gone = {"filePath": path, "type": "delete", **patch("a = 1\nb = 2\n", "")["filediff"], "deletions": 3}
+    empty = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+    assert step(home, before, empty, ("apply_patch", {}, {"files": [gone]})) == [
+        (path, b"\ta = 1\nb = 2\n", None)
+    ]
+    new = {"filePath": path, "type": "add", **patch("", "a = 10\nb = 2\n")["filediff"]}
+    assert step(home, empty, after, ("apply_patch", {}, {"files": [new]})) == [
+        (path, None, b"\ta = 10\nb = 2\n")
     ]

@@ -1,0 +1,97 @@
+"""The command `/import`, and the offer on the start screen."""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from textual.screen import Screen
+
+from cogency_tui.agent.importers.importer import READERS, Tally
+from cogency_tui.agent.importers.jobs import count_importable, import_all
+from cogency_tui.agent.importers.offer import agents_used, note_offer
+from cogency_tui.safe_text import one_line
+from cogency_tui.store.foreign_sessions import AGENTS
+from cogency_tui.tui.bridge import Bridge
+from cogency_tui.tui.commands_base import FeatureCommands, Handler
+from cogency_tui.tui.kit.number_format import plural
+
+
+class ImportCommands(FeatureCommands):
+    """Imports histories beside `screen`; `offer` shows agents on the start screen, each with its title and
+    how much there is of it.
+    """
+
+    def __init__(
+        self, screen: Screen[Any], bridge: Bridge, offer: Callable[[Mapping[str, tuple[str, str]]], None]
+    ) -> None:
+        super().__init__(screen, bridge)
+        self._offer = offer
+        self._offered: dict[str, tuple[str, str]] = {}
+        self._is_running = False
+
+    def handlers(self) -> dict[str, Handler]:
+        return {"import_history": self.run}
+
+    async def make_offer(self, directory: Path, names: Sequence[str]) -> None:
+        """Offer the import of what these agents have, with numbers, if there is anything."""
+        if found := await count_importable(directory, names):
+            await asyncio.to_thread(note_offer, directory)
+            self._offered = {each.name: (each.title, plural(each.events, "event")) for each in found}
+            self._offer(self._offered)
+
+    async def run(self, argument: str = "") -> None:
+        """Import the histories of the agents that are named, or of all that were used here."""
+        if self._is_running:
+            self.warn("An import is running. Its end is reported.")
+            return
+        names = [name for name in argument.replace(",", " ").lower().split() if name]
+        unknown = [name for name in names if name not in READERS]
+        if unknown:
+            self.warn(f"Unknown agent {one_line(unknown[0])}. Known are {', '.join(READERS)}.")
+            return
+        if not self._bridge.agent.lasting:
+            self.warn("The store cannot be used, so nothing can be imported. Run /doctor.")
+            return
+        names = names or await asyncio.to_thread(agents_used, Path.home())
+        if not names:
+            self.say(f"Nothing to import: none of {', '.join(AGENTS.values())} was used here.")
+            return
+        self._offered = {name: what for name, what in self._offered.items() if name not in names}
+        self._offer(self._offered)
+        self._screen.run_worker(self._import(names), group="import-history")
+
+    async def _import(self, names: Sequence[str]) -> None:
+        directory = (await self._bridge.agent.store()).database.path.parent
+        self._is_running = True
+        self.say(f"Importing from {_listed([AGENTS[name] for name in names])}. You can go on working.")
+        tallies: dict[str, Tally] = {}
+        try:
+            async for tally in import_all(directory, names):
+                tallies[tally.name] = tally
+        except OSError as exc:
+            self.warn(f"The import failed: {exc.strerror}.")
+            return
+        finally:
+            self._is_running = False
+        self._report([*tallies.values()])
+
+    def _report(self, tallies: list[Tally]) -> None:
+        new = [each for each in tallies if each.events]
+        for tally in tallies:
+            if tally.unknown:
+                self.warn(
+                    f"{plural(tally.unknown, 'record')} of {tally.title} not understood and left out. List:"
+                    f" cogency-tui import --from {tally.name} --all --dry-run"
+                )
+            elif tally.problems:
+                self.warn(f"{tally.title}: {one_line(tally.problems[0])}")
+        if new:
+            counts = [f"{plural(each.events, 'event')} of {each.title}" for each in new]
+            self.say(f"Imported {_listed(counts)}. Ctrl+R searches all projects for them.")
+        else:
+            self.say("Nothing new to import.")
+
+
+def _listed(parts: Sequence[str]) -> str:
+    return " and ".join([", ".join(parts[:-1]), parts[-1]]) if len(parts) > 1 else "".join(parts)
