@@ -69,6 +69,7 @@ class Worker:
         self._first = first
         self._store = LocalStore(data)
         self._state = LocalState(data)
+        self._has_pushed = False
         self._seen: Seen | None = None
         self._left = set[str]()
         """Conversations that are still to be pushed."""
@@ -86,14 +87,14 @@ class Worker:
         pauses = waits(self._first)
         try:
             while not self._is_over():
-                began = time.monotonic()
+                self._has_pushed = False
                 try:
                     await self._session(address)
                 except (HistoryServerError, StoreError, sqlite3.Error) as exc:
                     if not isinstance(exc, HistoryServerError):
                         self._store.close()
                     await self._note_failure(exc)
-                    if time.monotonic() - began > LONGEST:
+                    if self._has_pushed:
                         pauses = waits(self._first)
                     await self._pause(next(pauses))
                 else:
@@ -138,6 +139,7 @@ class Worker:
         self._left |= changed
         report = await pusher.push(None if everything else self._left)
         self._left = set(report.failures)
+        self._has_pushed = True
         failure = next(iter(report.failures.values()), "")
         self._state.note_worker(len(report.failures), failure, contact=True)
 
