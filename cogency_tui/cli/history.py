@@ -23,8 +23,18 @@ from cogency_tui.store.store import Store
 from cogency_tui.team.address import address_of
 from cogency_tui.team.connection import connected
 from cogency_tui.team.local_state import AUDIENCES, Audience, LocalState, Share, is_private
-from cogency_tui.team.push import LocalStore, Report, identify, push_all, settle_withdrawals
+from cogency_tui.team.push import (
+    LocalStore,
+    Report,
+    identify,
+    push_all,
+    pushing_alone,
+    settle_withdrawals,
+)
 from cogency_tui.team.schema import setup_script
+
+_PATIENCE = 120.0
+"""Seconds for a push that is under way to end."""
 
 
 def print_setup() -> int:
@@ -165,14 +175,16 @@ async def unshare(store: Store, settings: HistorySettings, project: Path, *, kee
     main = await store.database.read(lambda connection: main_project(connection, data, str(project)))
     state = LocalState(data)
     try:
-        local = LocalStore(data)
         found = [each for each in state.shares() if each.project == main]
-        shared = await asyncio.to_thread(local.shared, found, settings)
-        local.close()
         if not state.unshare(main):
             raise UsageError(f"{main} is not shared.")
-        server = state.server(settings.url)
-        pushed = [id for each in shared if (id := each.id) in state.pushed(server)]
+        # A push that is under way may still send some of it.
+        async with pushing_alone(data, _PATIENCE):
+            local = LocalStore(data)
+            shared = await asyncio.to_thread(local.shared, found, settings)
+            local.close()
+            server = state.server(settings.url)
+            pushed = [id for each in shared if (id := each.id) in state.pushed(server)]
         if keep or not pushed:
             print_text(f"{main} is no longer shared; {len(pushed):,} conversations stay there.")
             return 0

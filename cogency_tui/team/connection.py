@@ -4,6 +4,7 @@ Each statement has a time limit, on both sides: a network that hangs is a failur
 """
 
 import os
+import ssl
 from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from importlib import import_module
@@ -131,6 +132,11 @@ def translated(address: Address) -> Generator[None]:
     except TimeoutError as exc:
         message = f"The database {address.name} did not answer in time."
         raise HistoryServerError(message, passing=True) from exc
+    except ssl.SSLError as exc:
+        words = exc.verify_message if isinstance(exc, ssl.SSLCertVerificationError) else _words(exc)
+        message = f"The certificate of the database {address.name} is not accepted: {words}."
+        hint = "sslrootcert=FILE in history.url names the certificate of your authority."
+        raise HistoryServerError(message, hint) from exc
     except OSError as exc:
         words = os.strerror(exc.errno) if exc.errno and exc.errno > 0 else _words(exc)
         raise HistoryServerError(

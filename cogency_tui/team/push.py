@@ -8,7 +8,8 @@ so that a late one cannot overwrite a newer row.
 import asyncio
 import sqlite3
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import AsyncGenerator, Iterable, Mapping
+from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -16,6 +17,7 @@ from typing import Any, NamedTuple
 
 from cogency_tui.config.schema import HistorySettings
 from cogency_tui.errors import HistoryServerError
+from cogency_tui.file_lock import file_lock
 from cogency_tui.store import origins
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.column_text import from_column, to_column
@@ -93,6 +95,8 @@ _REACHED = (
     "SELECT (SELECT max(seq) FROM events WHERE conversation_id = ?1),"
     " (SELECT max(id) FROM usage WHERE conversation_id = ?1), (SELECT max(id) FROM edits WHERE caller = ?1)"
 )
+
+_PUSH_LOCK = "team-push.lock"
 
 _LONGER = 4
 """How much longer than others the statements of a push may take: an increment has up to 16 MB."""
@@ -238,7 +242,15 @@ class Pusher:
         self._days = set[float]()
 
     async def push(self, ids: Iterable[str] | None = None) -> Report:
-        """Push what is new of all shared conversations, or of these; withdraw what is to be withdrawn."""
+        """Push what is new of all shared conversations, or of these; withdraw what is to be withdrawn.
+
+        Raises:
+            HistoryServerError: another process of this user's has been pushing for too long.
+        """
+        async with pushing_alone(self._store.data, self._patience):
+            return await self._push(ids)
+
+    async def _push(self, ids: Iterable[str] | None) -> Report:
         report = Report()
         server = await identify(self._connection, self._state, self._settings)
         report.withdrawn = await settle_withdrawals(self._connection, self._store, self._state, server)
@@ -368,6 +380,19 @@ def _values(origin: Origin, one: Shared, rows: Rows, revision: int) -> list[Any]
         *(folded(row["project"]), folded(row["branch"]), rows.record, rows.changing),
         *(msgspec.json.encode(rows.to).decode(), revision),
     ]
+
+
+@asynccontextmanager
+async def pushing_alone(data: Path, patience: float) -> AsyncGenerator[None]:
+    """Let no other process push for a data directory: a row that it read before would replace a newer one.
+
+    Raises:
+        HistoryServerError: another process has been pushing for too long.
+    """
+    with ExitStack() as held:
+        if not await asyncio.to_thread(held.enter_context, file_lock(data / _PUSH_LOCK, patience)):
+            raise HistoryServerError("Another process is pushing.", passing=True)
+        yield
 
 
 async def identify(connection: Connection, state: LocalState, settings: HistorySettings) -> str:

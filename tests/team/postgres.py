@@ -12,6 +12,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import trustme
+
 from cogency_tui.team.connection import connect
 from cogency_tui.team.schema import setup_script
 
@@ -50,6 +52,20 @@ class Server:
             self._user = {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
             os.chown(directory, nobody.pw_uid, nobody.pw_gid)
             self._binaries = _readable(binaries, directory)
+
+    def use_tls(self, authority: trustme.CA) -> None:
+        """Offer TLS with a certificate of this authority, from the next start on."""
+        certificate = authority.issue_cert("127.0.0.1")
+        for name, data in (
+            ("server.crt", certificate.cert_chain_pems[0].bytes()),
+            ("server.key", certificate.private_key_pem.bytes()),
+        ):
+            path = self._data / name
+            path.write_bytes(data)
+            path.chmod(0o600)
+            if self._user:
+                os.chown(path, self._user["user"], self._user["group"])
+        self._settings.append("ssl=on")
 
     def create(self) -> None:
         """Create an empty cluster."""

@@ -1,15 +1,17 @@
 """Addresses: no password in a configuration file, TLS to another machine, clear errors."""
 
 import ssl
+from pathlib import Path
 
 import pytest
+import trustme
 
 from cogency_tui.config.schema import HistorySettings
 from cogency_tui.errors import ConfigError, HistoryServerError
-from cogency_tui.team.address import address_of
+from cogency_tui.team.address import Address, _tls, address_of  # pyright: ignore[reportPrivateUsage]
 from cogency_tui.team.connection import connect, connected
 from tests.team.members import Member
-from tests.team.postgres import Server
+from tests.team.postgres import Server, running_server, set_up
 
 
 @pytest.mark.parametrize(
@@ -84,6 +86,28 @@ async def test_a_server_without_tls_is_refused_beyond_loopback(server: Server, d
     with pytest.raises(HistoryServerError, match="SSL"):
         async with connected(strict):
             pass
+
+
+async def test_tls_needs_a_certificate_of_a_known_authority(tmp_path: Path) -> None:
+    authority, other = trustme.CA(), trustme.CA()
+    with running_server() as server:
+        server.stop()
+        server.use_tls(authority)
+        server.start()
+        await set_up(server, "history")
+        url = server.url("ada", "history")
+
+        def address(trusted: trustme.CA) -> Address:
+            path = tmp_path / "ca.pem"
+            trusted.cert_pem.write_to_path(path)
+            with_tls = _tls({"sslrootcert": str(path)}, {}, is_local=False)
+            return Address("db", url, False, with_tls)
+
+        async with connected(address(authority)) as connection:
+            assert await connection.fetchval("SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()")
+        with pytest.raises(HistoryServerError, match="certificate"):
+            async with connected(address(other)):
+                pass
 
 
 async def test_each_failure_has_its_words(server: Server, database: str) -> None:
