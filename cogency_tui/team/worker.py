@@ -13,6 +13,7 @@ import time
 from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from cogency_tui.config.schema import HistorySettings
 from cogency_tui.errors import CogencyError, HistoryServerError, StoreError
@@ -27,46 +28,43 @@ from cogency_tui.team.push import LocalStore, Pusher, Seen, identify
 LOCK = "team.lock"
 
 _TICK = 0.5
-SETTLE = 2.0
-"""Seconds in which changes of the store are pushed together."""
-
 _EVERYTHING = 3600.0
 """Seconds after which all is compared, not only what has changed since."""
 
 _HEARTBEAT = 30.0
 """Seconds after which a connection is tried."""
 
-FIRST, LONGEST = 1.0, 300.0
-"""Seconds of a wait after a failure."""
+
+class Pace(NamedTuple):
+    """Times in seconds: in which changes of the store are pushed together, for an answer of the server, and
+    of the first and the longest wait after failures in a row."""
+
+    settle: float = 2.0
+    patience: float = PATIENCE
+    first_wait: float = 1.0
+    longest_wait: float = 300.0
+
+    def waits(self) -> Iterator[float]:
+        """Yield the time to wait after each failure in a row."""
+        wait = self.first_wait
+        while True:
+            yield wait * random.uniform(0.5, 1.0)
+            wait = min(2 * wait, self.longest_wait)
 
 
-def waits(first: float = FIRST) -> Iterator[float]:
-    """Yield the seconds to wait after each failure in a row."""
-    wait = first
-    while True:
-        yield wait * random.uniform(0.5, 1.0)
-        wait = min(2 * wait, LONGEST)
+USUAL = Pace()
 
 
 class Worker:
     """Works for the data directory `data` until `is_over`."""
 
     def __init__(
-        self,
-        data: Path,
-        settings: HistorySettings,
-        is_over: Callable[[], bool],
-        *,
-        settle: float = SETTLE,
-        patience: float = PATIENCE,
-        first: float = FIRST,
+        self, data: Path, settings: HistorySettings, is_over: Callable[[], bool], pace: Pace
     ) -> None:
         self._data = data
         self._settings = settings
         self._is_over = is_over
-        self._settle = settle
-        self._patience = patience
-        self._first = first
+        self._pace = pace
         self._store = LocalStore(data)
         self._state = LocalState(data)
         self._has_pushed = False
@@ -84,7 +82,7 @@ class Worker:
             StoreError: the state cannot be used.
         """
         address = address_of(self._settings)
-        pauses = waits(self._first)
+        pauses = self._pace.waits()
         try:
             while not self._is_over():
                 self._has_pushed = False
@@ -95,18 +93,21 @@ class Worker:
                         self._store.close()
                     await self._note_failure(exc)
                     if self._has_pushed:
-                        pauses = waits(self._first)
+                        pauses = self._pace.waits()
                     await self._pause(next(pauses))
                 else:
-                    pauses = waits(self._first)
+                    pauses = self._pace.waits()
         finally:
             self._store.close()
             self._state.close()
 
     async def _session(self, address: Address) -> None:
         """Work over one connection, until it fails or all is over."""
-        async with connected(address, patience=self._patience) as connection, self._listening(connection):
-            pusher = Pusher(connection, self._store, self._state, self._settings, self._patience)
+        async with (
+            connected(address, patience=self._pace.patience) as connection,
+            self._listening(connection),
+        ):
+            pusher = Pusher(connection, self._store, self._state, self._settings, self._pace.patience)
             server = await identify(connection, self._state, self._settings)
             version, compared, asked = -1, 0.0, time.monotonic()
             shares: object = None
@@ -129,7 +130,7 @@ class Worker:
                     # A network that has gone silent is noticed by this alone.
                     await connection.fetchval("SELECT 1")
                     asked = time.monotonic()
-                await self._pause(self._settle)
+                await self._pause(self._pace.settle)
 
     def _pending(self, server: str) -> set[str]:
         return self._state.withdrawn(server, "waits") | self._state.withdrawn(server, "returns")
@@ -183,13 +184,7 @@ class Worker:
 
 
 async def work(
-    data: Path,
-    settings: HistorySettings,
-    is_over: Callable[[], bool],
-    *,
-    settle: float = SETTLE,
-    patience: float = PATIENCE,
-    first: float = FIRST,
+    data: Path, settings: HistorySettings, is_over: Callable[[], bool], pace: Pace = USUAL
 ) -> bool:
     """Work for a data directory; return False at once if another process does already.
 
@@ -201,7 +196,7 @@ async def work(
     with file_lock(data / LOCK) as held:
         if not held:
             return False
-        worker = Worker(data, settings, is_over, settle=settle, patience=patience, first=first)
+        worker = Worker(data, settings, is_over, pace)
         await worker.run()
         return True
 
