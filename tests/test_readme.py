@@ -68,6 +68,7 @@ def test_the_options_it_names_exist() -> None:
         "COGENCY_CONFIG",
         "COGENCY_DATA",
         "COGENCY_LOOKS",
+        "COGENCY_SYNC_KEY",
     }
     assert {"COGENCY_THEME", "COGENCY_BUDGET_DAY_HARD"} <= named
     assert named <= variables

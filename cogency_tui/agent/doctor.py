@@ -42,6 +42,7 @@ _EXTRAS = {
     "mcp": ("mcp", "tools of MCP servers"),
     "acp": ("acp", "the agent in editors"),
     "serve": ("textual_serve", "the interface in a browser"),
+    "sync": ("pyrage", "conversations of your other machines"),
     "postgres": ("asyncpg", "conversations shared with a team"),
     "tokenizer": ("tiktoken", "token counts of OpenAI models before they report any"),
 }

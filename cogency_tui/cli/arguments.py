@@ -160,6 +160,8 @@ def parser_of(name: str, description: str) -> argparse.ArgumentParser:
             help="with --from: go on importing what is new until an interrupt",
         )
         parser.add_argument("--json", action="store_true", help="with --from: one JSON object per line")
+    elif name == "sync":
+        _add_sync_options(parser)
     elif name == "edits":
         _add_edit_actions(parser)
     elif name == "profile":
@@ -318,6 +320,29 @@ def _add_usage_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--until", metavar="TIME", help="end of the period; default: now")
     _add_scope(parser, team="of your team, by user, project and model, if you may see it")
     parser.add_argument("--json", action="store_true", help="one JSON object")
+
+
+def _add_sync_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "directory",
+        type=Path,
+        metavar="DIR",
+        help="directory that Syncthing, git, rclone or a network share carries between your machines",
+    )
+    parser.add_argument(
+        "--key",
+        type=Path,
+        metavar="FILE",
+        help="key of the bundles; default: COGENCY_SYNC_KEY, or sync.key in the data directory",
+    )
+    parser.add_argument(
+        "--new-key",
+        action="store_true",
+        help="write with your key although the bundles in DIR have another one",
+    )
+    parser.add_argument("--dry-run", action="store_true", help="only count what is new")
+    parser.add_argument("--follow", action="store_true", help="go on until an interrupt")
+    parser.add_argument("--json", action="store_true", help="print one JSON object per sync")
 
 
 def _add_history_actions(parser: argparse.ArgumentParser) -> None:

@@ -283,6 +283,25 @@ def _import_agents(options: argparse.Namespace) -> int:
     return asyncio.run(run())
 
 
+def _sync(options: argparse.Namespace) -> int:
+    """Exchange conversations with your other machines through a directory."""
+    from cogency_tui.cli.sync import SyncOptions, sync_directory
+
+    sync_options = SyncOptions(
+        options.key,
+        new_key=options.new_key,
+        dry=options.dry_run,
+        follow=options.follow,
+        as_json=options.json,
+    )
+
+    async def run() -> int:
+        async with opened_store() as store:
+            return await sync_directory(store, options.directory, sync_options)
+
+    return asyncio.run(run())
+
+
 def with_recall(run: "Callable[[Recall, Store], Awaitable[int]]") -> int:
     """Run a command with the user's store."""
     from cogency_tui.agent.recall.recall import Recall
@@ -492,6 +511,7 @@ COMMANDS: dict[str, Command] = {
     "conversations": _conversations,
     "history": _history,
     "import": _import,
+    "sync": _sync,
     "edits": _edits,
     "permissions": _permissions,
     "profile": _profile,

@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Literal
@@ -17,6 +17,7 @@ from cogency_tui.protocol.events import Event, error_text, labelled_outcome, mar
 from cogency_tui.protocol.transcript import call_record, shown_text
 from cogency_tui.safe_text import one_line
 from cogency_tui.store.foreign_sessions import AGENTS
+from cogency_tui.store.origins import names
 from cogency_tui.store.store import Store, StoredConversation
 from cogency_tui.store.trash import Trash
 from cogency_tui.tui.kit.number_format import plural
@@ -31,11 +32,12 @@ LARGEST = 1 << 30
 async def list_conversations(store: Store, project: Path | None, *, limit: int, as_json: bool) -> int:
     """Print conversations, newest first: those of `project`, or all."""
     conversations = await store.conversations(str(project) if project else None, limit=limit)
+    owners = await _owners(store)
     for conversation in conversations:
         if as_json:
             print_json(msgspec.to_builtins(conversation))
         else:
-            print_text(_line(conversation))
+            print_text(_line(conversation, owners))
     if not conversations and not as_json:
         where = f"in {project}" if project else "in the store"
         talk(f"No conversations {where} yet. --all lists all projects.")
@@ -45,11 +47,12 @@ async def list_conversations(store: Store, project: Path | None, *, limit: int, 
 async def list_trash(store: Store, *, limit: int, as_json: bool) -> int:
     """Print the conversations in the trash, the last moved first."""
     found = await Trash(store.database).listed(limit=limit)
+    owners = await _owners(store)
     for conversation in found:
         if as_json:
             print_json(msgspec.to_builtins(conversation))
         else:
-            print_text(_line(conversation))
+            print_text(_line(conversation, owners))
     if not found and not as_json:
         talk("The trash is empty.")
     return 0
@@ -65,7 +68,8 @@ async def show_conversation(store: Store, prefix: str, *, as_json: bool, numbere
         for _, event in numbered_events:
             print_json(event)
         return 0
-    print_text(f"# {conversation.title or 'Untitled'}\n\n{_line(conversation)}\n")
+    line = _line(conversation, await _owners(store))
+    print_text(f"# {conversation.title or 'Untitled'}\n\n{line}\n")
     for number, event in numbered_events:
         print_text(f"{number:>8} {_text(event).lstrip()}" if numbered else _text(event))
     return 0
@@ -94,7 +98,7 @@ async def import_conversation(recall: Recall, source: str, lines: Sequence[str])
         conversation = await recall.import_lines(lines)
     except UsageError as exc:
         raise UsageError(f"{source}: {exc}", exc.hint) from exc
-    print_text(_line(conversation))
+    print_text(_line(conversation, {}))
     return 0
 
 
@@ -112,14 +116,14 @@ async def change_conversation(
         await recall.restore(id)
     else:
         id = (await recall.fork(id, through)).id
-    print_text(_line(await store.resolve(id)))
+    print_text(_line(await store.resolve(id), await _owners(store)))
     return 0
 
 
 async def show_tree(recall: Recall, store: Store, prefix: str) -> int:
     """Print the forks around one conversation as a tree."""
     found = await store.resolve(prefix)
-    _print_tree(await recall.tree(found.id), 0, found.id)
+    _print_tree(await recall.tree(found.id), 0, found.id, await _owners(store))
     return 0
 
 
@@ -134,8 +138,9 @@ async def compare_conversations(
         return 0
     if found.shared:
         print_text(plural(found.shared, "shared event"))
+    owners = await _owners(store)
     for side in (found.left, found.right):
-        print_text(f"\n{_line(side.conversation)}\n  {side.tokens:,} tokens, ${side.cost:.2f}")
+        print_text(f"\n{_line(side.conversation, owners)}\n  {side.tokens:,} tokens, ${side.cost:.2f}")
         for path, kind in side.files:
             print_text(f"  ✎ {path} {kind}")
         for answer in side.answers:
@@ -143,21 +148,27 @@ async def compare_conversations(
     return 0
 
 
-def _print_tree(tree: ForkTree, depth: int, current: str) -> None:
+def _print_tree(tree: ForkTree, depth: int, current: str, owners: Mapping[str, str]) -> None:
     conversation = tree.conversation
     mark = "●" if conversation.id == current else "○"
     trashed = "" if conversation.trashed is None else "  (in the trash)"
-    print_text(f"{'  ' * depth}{mark} {_line(conversation)}{trashed}")
+    print_text(f"{'  ' * depth}{mark} {_line(conversation, owners)}{trashed}")
     for fork in tree.forks:
-        _print_tree(fork, depth + 1, current)
+        _print_tree(fork, depth + 1, current, owners)
 
 
-def _line(conversation: StoredConversation) -> str:
+async def _owners(store: Store) -> Mapping[str, str]:
+    return await store.database.read(names)
+
+
+def _line(conversation: StoredConversation, owners: Mapping[str, str]) -> str:
     when = time.strftime("%Y-%m-%d %H:%M", time.localtime(conversation.updated))
     turns = f"{conversation.turns} turn" + ("" if conversation.turns == 1 else "s")
     imported = "  (imported)" if conversation.imported else ""
     if conversation.source in AGENTS:
         imported = f"  (from {AGENTS[conversation.source]})"
+    elif conversation.source in owners:
+        imported = f"  (from {one_line(owners[conversation.source])})"
     return f"{conversation.id}  {when}  {turns:>9}  {one_line(conversation.title) or 'Untitled'}{imported}"
 
 

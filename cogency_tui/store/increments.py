@@ -15,8 +15,8 @@ import json
 import re
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from copy import deepcopy
 from dataclasses import asdict, replace
 from hashlib import sha256
@@ -36,6 +36,7 @@ from cogency_tui.store.column_text import from_column, to_column
 from cogency_tui.store.edit_records import Version
 from cogency_tui.store.edits import COLUMNS as EDIT_COLUMNS
 from cogency_tui.store.export_import import (
+    DEEPEST,
     SUMMARY,
     USAGE,
     ConversationRecord,
@@ -47,6 +48,7 @@ from cogency_tui.store.export_import import (
     MarkRecord,
     PinRecord,
     Record,
+    SummaryRecord,
     UsageRecord,
     blamed_on,
     checked_event,
@@ -66,10 +68,11 @@ from cogency_tui.store.store import (
     new_conversation_id,
 )
 
-PART_ROWS, PART_SIZE = 2_000, 16 << 20
+PART_ROWS, PART_SIZE = 500, 16 << 20
 """Rows of a table, and characters or bytes of them, after which an increment ends."""
 
 _SIDES = ("before", "after")
+_EDIT_KEY = ("turn", "call", "tool", "path", "old_path", "before_digest", "after_digest")
 _DIGEST = 16
 _ORIGIN = re.compile("[0-9a-f]{20}")
 _IMAGES = 4 << 20
@@ -99,13 +102,15 @@ class IncrementHead(msgspec.Struct, frozen=True):
     """Fields of the first line beside the conversation: what it follows, and what follows it; the origin of
     its parent, empty for its own; whether pins, marks and summaries are complete in it.
 
-    Without `since` it begins at the start; without `to` it ends with its last lines.
+    Without `since` it begins at the start; without `to` it ends with its last lines. `revision` grows with
+    time, so that what changes is never replaced by what it was before; without it, it always is.
     """
 
     since: Position = START
     to: Position | None = None
     owner: Key = ""
     whole: bool = False
+    revision: Reached | None = None
 
 
 class Taken(NamedTuple):
@@ -138,23 +143,29 @@ def own_conversations(connection: sqlite3.Connection) -> list[str]:
 
 
 def outgoing(
-    connection: sqlite3.Connection, blobs: Blobs, id: str, since: Position = START
+    connection: sqlite3.Connection,
+    blobs: Blobs,
+    id: str,
+    since: Position = START,
+    *,
+    revision: int | None = None,
 ) -> tuple[Iterator[dict[str, Any]], Position]:
     """Return the lines of what is new in a conversation of ours, and the position behind them: `since` if
-    nothing is. A long conversation takes several increments: repeat until nothing is new.
+    nothing is. A long conversation takes several increments: repeat until nothing is new. `revision` is a
+    number that is never smaller than that of an earlier one.
 
     Raises:
         StoreError: there is no such conversation.
         ValueError: its row has values that no other store accepts.
     """
-    row = connection.execute(f"SELECT {COLUMNS} FROM conversations WHERE id = ?", (to_column(id),)).fetchone()
-    if row is None:
-        raise events.missing(id)
-    conversation = conversation_of(row)
-    if conversation.source:
-        return iter(()), since
-    reading = _Outgoing(connection, blobs, conversation, since)
-    return (iter(()), since) if reading.to == since else (reading.lines(), reading.to)
+    with _snapshot(connection):
+        conversation = _one(connection, id)
+        if conversation is None:
+            raise events.missing(id)
+        if conversation.source:
+            return iter(()), since
+        reading = _Outgoing(connection, blobs, conversation, since)
+    return (iter(()), since) if reading.to == since else (reading.lines(revision), reading.to)
 
 
 def take(
@@ -203,11 +214,105 @@ def link(connection: sqlite3.Connection) -> None:
     )
     for id, source, original, number in connection.execute(sql).fetchall():
         parent = _find(connection, source, from_column(original))
-        if parent is not None and not _is_below(connection, from_column(id), parent.id):
+        if parent is None or _depth(connection, parent.id) >= DEEPEST:
+            continue
+        if not _is_below(connection, from_column(id), parent.id):
             connection.execute(
                 "UPDATE conversations SET parent = ?, forked_at = ? WHERE id = ?",
                 (to_column(parent.id), _event_at(connection, parent, number), id),
             )
+
+
+def encoded(line: dict[str, Any]) -> str:
+    """Return a line as text."""
+    return json.dumps(line, separators=(",", ":"))
+
+
+def reached(connection: sqlite3.Connection, origin: Origin, id: str) -> Position:
+    """Return the numbers up to which the conversation that its owner calls `id` was received."""
+    return _received(connection, foreign_sessions.find(connection, f"{PREFIX}{origin.id}", id))
+
+
+def content_digest(event: Event) -> bytes:
+    """Return a digest of an event but for its time."""
+    return sha256(json.dumps({**event, "timestamp": 0}, sort_keys=True).encode()).digest()[:_DIGEST]
+
+
+def adopt(
+    connection: sqlite3.Connection, origin: Origin, contents: Mapping[str, Mapping[int, bytes | None]]
+) -> int:
+    """Give the conversations that a copy of our store, now the owner of `origin`, continues to that owner;
+    return how many.
+
+    `contents` are the digests of the events that it has sent, by their conversations and numbers, None where
+    two differ. A conversation that was continued here stays ours.
+    """
+    source = f"{PREFIX}{origin.id}"
+    adopted = 0
+    sql = f"SELECT {COLUMNS} FROM conversations WHERE source = '' AND call IS NULL"
+    for conversation in map(conversation_of, connection.execute(sql).fetchall()):
+        family = _family(connection, conversation)
+        if all(_is_continued(connection, each.id, contents.get(each.id)) for each in family):
+            adopted += 1
+            for each in family:
+                _adopt(connection, source, each)
+    return adopted
+
+
+def _family(connection: sqlite3.Connection, conversation: StoredConversation) -> list[StoredConversation]:
+    """Return a conversation and those of its sub-agents."""
+    sql = f"SELECT {COLUMNS} FROM conversations WHERE parent = ? AND call IS NOT NULL AND source = ''"
+    found = {conversation.id: conversation}
+    pending = [conversation.id]
+    while pending:
+        for row in connection.execute(sql, (to_column(pending.pop()),)).fetchall():
+            child = conversation_of(row)
+            if child.id not in found:
+                found[child.id] = child
+                pending.append(child.id)
+    return [*found.values()]
+
+
+def _is_continued(connection: sqlite3.Connection, id: str, sent: Mapping[int, bytes | None] | None) -> bool:
+    """Return whether all that a conversation has here was sent, and nothing else before its end."""
+    if sent is None or None in sent.values():
+        return False
+    redactor = Redactor({})
+    ours: dict[int, bytes] = {}
+    sql = "SELECT seq, type, body FROM events WHERE conversation_id = ? ORDER BY seq"
+    for number, kind, body in connection.execute(sql, (to_column(id),)):
+        with suppress(ValueError, RecursionError, TypeError, KeyError):
+            ours[number] = content_digest(checked_event(redactor.value(events.decode(kind, body)), inf))
+    last = max(ours, default=0)
+    return ours == {number: digest for number, digest in sent.items() if number <= last}
+
+
+def _adopt(connection: sqlite3.Connection, source: str, conversation: StoredConversation) -> None:
+    key = to_column(conversation.id)
+    reached: list[int] = []
+    for table, number, column in (
+        ("events", "seq", "conversation_id"),
+        ("usage", "id", "conversation_id"),
+        ("edits", "id", "conversation"),
+    ):
+        sql = f"SELECT coalesce(max({number}), 0) FROM {table} WHERE {column} = ?"
+        reached.append(connection.execute(sql, (key,)).fetchone()[0])
+    connection.execute(
+        "UPDATE conversations SET source = ?, original = id, imported = 1 WHERE id = ?", (source, key)
+    )
+    connection.execute(
+        "INSERT OR REPLACE INTO received VALUES (?, ?, ?, ?, 0, ?, ?, ?, '', 0, 0)",
+        (key, *reached, to_column(conversation.title), conversation.trashed, source),
+    )
+    connection.execute(
+        "INSERT OR IGNORE INTO received_events SELECT conversation_id, seq, seq FROM events"
+        " WHERE conversation_id = ?",
+        (key,),
+    )
+    connection.execute(
+        "INSERT OR IGNORE INTO received_edits SELECT ?, id, id FROM edits WHERE conversation = ?",
+        (source, key),
+    )
 
 
 _KEPT = " UNION ".join(
@@ -221,6 +326,19 @@ _MARKS = (
     "SELECT edit, hunk, state, note, m.timestamp FROM edit_marks m JOIN edits e ON e.id = m.edit"
     " WHERE e.conversation = ? ORDER BY edit, hunk"
 )
+
+
+@contextmanager
+def _snapshot(connection: sqlite3.Connection) -> Generator[None]:
+    """Let all that is read be of one time."""
+    if connection.in_transaction:
+        yield
+        return
+    connection.execute("BEGIN")
+    try:
+        yield
+    finally:
+        connection.execute("ROLLBACK")
 
 
 class _Outgoing:
@@ -260,7 +378,7 @@ class _Outgoing:
             digests = [since.pins, since.marks, since.summaries]
         self.to = Position(event, usage, edit, _digest([self._row, self._owner]), *digests)
 
-    def lines(self) -> Iterator[dict[str, Any]]:
+    def lines(self, revision: int | None) -> Iterator[dict[str, Any]]:
         """Yield the lines."""
         yield {
             "conversation": self._redactor.value(self._row),
@@ -268,6 +386,7 @@ class _Outgoing:
             "to": msgspec.to_builtins(self.to),
             "owner": self._owner,
             "whole": self._whole,
+            "revision": revision,
         }
         for line in chain(self._events(), self._usage(), self._changing()):
             formed = line if "content" in line else self._redactor.value(line)
@@ -388,12 +507,16 @@ class _Taking(Incoming):
         self._found = foreign_sessions.find(connection, self._source, record.id)
         self._reached_here = _received(connection, self._found)
         parent = _find(connection, self._parent_source, record.parent or "")
-        self._parent = None if parent is None or self._is_above(parent) else parent
+        is_deep = parent is not None and _depth(connection, parent.id) >= DEEPEST
+        if is_deep and record.call is not None:
+            raise ValueError(f"its sub-agents are nested more than {DEEPEST} levels deep")
+        self._parent = None if is_deep else parent
         self._last = self._last_usage = self._last_edit = 0
         self._events_taken = self._others_taken = self._conflicts = 0
         self._matching: list[tuple[int, str, str]] = []
-        self._matching_edits: list[int] = []
+        self._matching_edits: dict[tuple[object, ...], list[int]] = {}
         self._matching_usage = 0
+        self._outdated = False
         self.waits = self._awaited()
 
     @property
@@ -411,6 +534,8 @@ class _Taking(Incoming):
         self._ids[given.id] = self._current
         self._project = given.project if found is None else found.project
         self._note(is_new=found is None)
+        if self._is_outdated():
+            return
         if found is not None:
             self._update(found)
         if self._head.whole:
@@ -436,6 +561,8 @@ class _Taking(Incoming):
             if self._matching_usage:
                 self._matching_usage -= 1
                 return
+        if self._outdated and isinstance(record, PinRecord | SummaryRecord | MarkRecord):
+            return
         self.take(record)
 
     def end(self) -> None:
@@ -448,7 +575,7 @@ class _Taking(Incoming):
                 max(reached.event, to.event, self._last),
                 max(reached.usage, to.usage, self._last_usage),
                 max(reached.edit, to.edit, self._last_edit),
-                bool(self._matching or self._matching_edits),
+                bool(self._matching or any(self._matching_edits.values())),
                 to_column(self._current),
             ),
         )
@@ -461,9 +588,6 @@ class _Taking(Incoming):
         if self._given.call is not None and self._given.parent and self._parent is None:
             return "the conversation that started this sub-agent"
         return ""
-
-    def _is_above(self, parent: StoredConversation) -> bool:
-        return self._found is not None and _is_below(self._connection, self._found.id, parent.id)
 
     def _create(self) -> str:
         given, parent = self._given, self._parent
@@ -490,7 +614,7 @@ class _Taking(Incoming):
         """Note the conversation as received, and prepare to match events that it had before."""
         given, key = self._given, to_column(self._current)
         added = self._connection.execute(
-            "INSERT OR IGNORE INTO received VALUES (?, 0, 0, 0, ?, ?, ?, ?, ?, ?)",
+            "INSERT OR IGNORE INTO received VALUES (?, 0, 0, 0, 0, ?, ?, ?, ?, ?, ?)",
             (
                 *(key, to_column(given.title), given.trashed, self._parent_source),
                 *(to_column(given.parent or ""), given.forked_at or 0, not is_new),
@@ -505,14 +629,26 @@ class _Taking(Incoming):
             (key,),
         ).fetchall()
         rows = self._connection.execute(
-            "SELECT id FROM edits WHERE conversation = ? AND id NOT IN"
-            " (SELECT edit FROM received_edits WHERE source = ?) ORDER BY id",
+            f"SELECT id, {', '.join(_EDIT_KEY)} FROM edits WHERE conversation = ? AND id NOT IN"
+            " (SELECT edit FROM received_edits WHERE source = ?) ORDER BY id DESC",
             (key, self._source),
         )
-        self._matching_edits = [id for (id,) in rows]
+        for id, *row in rows:
+            self._matching_edits.setdefault(tuple(map(plain, row)), []).append(id)
         if added:
             sql = "SELECT count(*) FROM usage WHERE conversation_id = ?"
             self._matching_usage = self._connection.execute(sql, (key,)).fetchone()[0]
+
+    def _is_outdated(self) -> bool:
+        """Return whether what changes was received as it was later."""
+        sql = "SELECT revision FROM received WHERE id = ?"
+        (last,) = self._connection.execute(sql, (to_column(self._current),)).fetchone()
+        revision = self._head.revision
+        self._outdated = revision is not None and revision < last
+        if revision is not None and revision > last:
+            sql = "UPDATE received SET revision = ? WHERE id = ?"
+            self._connection.execute(sql, (revision, to_column(self._current)))
+        return self._outdated
 
     def _update(self, found: StoredConversation) -> None:
         """Update the row, except for the title and the trash where the user has changed those here."""
@@ -556,6 +692,11 @@ class _Taking(Incoming):
             return self._matching.pop(0)[0]
         return None
 
+    def _matched_edit(self, record: EditRecord) -> int:
+        """Return the number of the same edit, if the conversation had it before, or 0."""
+        same = self._matching_edits.get(tuple(getattr(record, name) for name in _EDIT_KEY))
+        return same.pop() if same else 0
+
     def _compare(self, number: int, event: Event) -> None:
         sql = (
             "SELECT e.seq, e.type, e.body FROM received_events r JOIN events e ON e.seq = r.event"
@@ -597,9 +738,8 @@ class _Taking(Incoming):
         if here:
             self._conflicts += 1
             return
-        if self._matching_edits:
-            here = self._matching_edits.pop(0)
-        else:
+        here = self._matched_edit(record)
+        if not here:
             self._ids[record.caller] = self._caller(record.caller)
             super()._edit(record)
             here = self._edits[record.id]
@@ -686,6 +826,20 @@ def _is_below(connection: sqlite3.Connection, ancestor: str, id: str) -> bool:
         found = _one(connection, id)
         id = (found.parent if found is not None else None) or id
     return False
+
+
+def _depth(connection: sqlite3.Connection, id: str) -> int:
+    """Return how many conversations one began from, at most `DEEPEST`."""
+    sql = """
+        WITH RECURSIVE above (id, depth) AS (
+            SELECT ?, 0
+            UNION ALL
+            SELECT c.parent, depth + 1 FROM conversations c JOIN above USING (id)
+            WHERE c.parent IS NOT NULL AND depth < ?
+        )
+        SELECT max(depth) FROM above
+    """
+    return connection.execute(sql, (to_column(id), DEEPEST)).fetchone()[0]
 
 
 def _event_at(connection: sqlite3.Connection, parent: StoredConversation, number: int) -> int | None:

@@ -592,10 +592,10 @@ def create_origins(connection: sqlite3.Connection) -> None:
 
 
 def create_received(connection: sqlite3.Connection) -> None:
-    """Create what was received of each conversation of others: the numbers reached, the title and the trash
-    as its owner has them, where it was forked from, and whether events without a number of the owner's may
-    still be the same as some of his; the numbers here of events and edits, by those of their owners; and the
-    edits that revert one that has not arrived, by its number."""
+    """Create what was received of each conversation of others: the numbers reached, the revision of what
+    changes, the title and the trash as its owner has them, where it was forked from, and whether events
+    without a number of the owner's may still be the same as some of his; the numbers here of events and
+    edits, by those of their owners; and the edits that revert one that has not arrived, by its number."""
     connection.execute(
         """
         CREATE TABLE received (
@@ -603,6 +603,7 @@ def create_received(connection: sqlite3.Connection) -> None:
             event INTEGER NOT NULL,
             usage INTEGER NOT NULL,
             edit INTEGER NOT NULL,
+            revision INTEGER NOT NULL,
             title TEXT NOT NULL,
             trashed REAL,
             parent_source TEXT NOT NULL,
@@ -623,6 +624,23 @@ def create_received(connection: sqlite3.Connection) -> None:
     connection.execute(
         "CREATE TABLE received_undoes (source TEXT NOT NULL, number INTEGER NOT NULL, edit INTEGER NOT NULL,"
         " undoes TEXT NOT NULL, PRIMARY KEY (source, number, edit)) WITHOUT ROWID"
+    )
+
+
+def create_bundles(connection: sqlite3.Connection) -> None:
+    """Create the bundles that were written, with the positions of conversations (JSON) that each begins and
+    ends at, and those that were received whole."""
+    connection.execute(
+        "CREATE TABLE sent_bundles (number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE,"
+        " origin TEXT NOT NULL, size INTEGER NOT NULL, created REAL NOT NULL)"
+    )
+    connection.execute(
+        "CREATE TABLE sent_parts (bundle TEXT NOT NULL, conversation TEXT NOT NULL, since TEXT NOT NULL,"
+        " position TEXT NOT NULL, PRIMARY KEY (bundle, conversation)) WITHOUT ROWID"
+    )
+    connection.execute(
+        "CREATE TABLE received_bundles (id TEXT PRIMARY KEY, origin TEXT NOT NULL, received REAL NOT NULL)"
+        " WITHOUT ROWID"
     )
 
 
@@ -657,6 +675,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     create_foreign_sessions,
     create_origins,
     create_received,
+    create_bundles,
 )
 
 CONVERSIONS: tuple[Migration, ...] = (store_user_commands_as_fields,)

@@ -18,7 +18,7 @@ PREFIX = "@"
 """The first character of a source that is an origin."""
 
 _ID_BYTES = 10
-_LONGEST_NAME = 100
+LONGEST_NAME = 100
 
 
 class Origin(NamedTuple):
@@ -53,7 +53,7 @@ def own(connection: sqlite3.Connection) -> Origin:
 
 def note(connection: sqlite3.Connection, origin: Origin) -> None:
     """Store another origin, or its new name."""
-    name = "".join(character for character in origin.name if character.isprintable())[:_LONGEST_NAME]
+    name = "".join(character for character in origin.name if character.isprintable())[:LONGEST_NAME]
     connection.execute(
         "INSERT INTO origins VALUES (?, ?, 0)"
         " ON CONFLICT (id) DO UPDATE SET name = excluded.name WHERE NOT own",
@@ -73,4 +73,4 @@ def _own_name() -> str:
         user = getpass.getuser()
     with suppress(OSError):
         host = socket.gethostname()
-    return f"{user or 'someone'}@{host or 'somewhere'}"[:_LONGEST_NAME]
+    return f"{user or 'someone'}@{host or 'somewhere'}"[:LONGEST_NAME]

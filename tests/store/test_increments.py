@@ -457,3 +457,20 @@ async def test_one_that_was_here_before_is_matched_with_its_owners(ada: Site, bo
     await bob.take_all(ada)
 
     await assert_equal(ada, bob, conversation.id)
+
+
+async def test_sub_agents_nested_without_end_are_refused(ada: Site, bob: Site) -> None:
+    conversation = await begun(ada)
+    [first] = await ada.increments()
+    origin = await ada.own()
+    await bob.take(origin, first)
+
+    def nested(number: int) -> Lines:
+        above = f"agent{number - 1}" if number else conversation.id
+        row = {**first[0]["conversation"], "id": f"agent{number}", "parent": above, "call": "c"}
+        return [{"conversation": row}]
+
+    for number in range(100):
+        await bob.take(origin, nested(number))
+    with pytest.raises(UsageError, match="nested more than 100 levels"):
+        await bob.take(origin, nested(100))
