@@ -1,6 +1,7 @@
 """Members of a team: each a store of their own, and what they share."""
 
-from collections.abc import AsyncGenerator
+import asyncio
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -59,3 +60,9 @@ async def member(data: Path, url: str) -> AsyncGenerator[Member]:
             yield one
         finally:
             one.state.close()
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    """Wait for a condition that another process makes true."""
+    while not holds():  # noqa: ASYNC110
+        await asyncio.sleep(0.02)

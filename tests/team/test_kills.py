@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
@@ -17,7 +17,7 @@ import pytest
 from cogency_tui.team.connection import connect
 from tests import ROOT
 from tests.store.test_increments import assert_equal
-from tests.team.members import Member, member
+from tests.team.members import Member, member, until
 from tests.team.postgres import Server, running_server, set_up
 from tests.team.proxy import Fault, Proxy, running_proxy
 
@@ -177,7 +177,7 @@ async def _disturb(number: int, server: Server, proxy: Proxy, there: list[Machin
             since = time.time()
             await asyncio.gather(*(machine.write(10) for machine in there))
             if proxy.fault != "delay":
-                await _until(lambda: _failed(one.one) > since)
+                await until(lambda: _failed(one.one) > since)
             proxy.fault = ""
 
 
@@ -206,16 +206,16 @@ async def test_a_full_and_a_slow_server_delay_pushes_alone(
     machine = Machine(ada, [conversation])
     machine.start()
     try:
-        await _until(lambda: "could not extend file" in _error(ada))
+        await until(lambda: "could not extend file" in _error(ada))
         assert await root.fetchval("SELECT count(*) FROM cogency.conversations") == 0
         await root.execute("DROP TRIGGER full_disk ON cogency.events")
-        await _until(lambda: _waits(ada) == 0)
+        await until(lambda: _waits(ada) == 0)
         # A lock that lasts longer than a statement may take.
         async with root.transaction():
             await root.execute("LOCK TABLE cogency.events IN ACCESS EXCLUSIVE MODE")
             await ada.say(conversation, "three")
-            await _until(lambda: "time" in _error(ada) or "lock" in _error(ada))
-        await _until(lambda: _waits(ada) == 0)
+            await until(lambda: "time" in _error(ada) or "lock" in _error(ada))
+        await until(lambda: _waits(ada) == 0)
     finally:
         machine.kill()
         await root.close()
@@ -248,9 +248,9 @@ async def test_one_worker_runs_for_a_data_directory(ada: Member) -> None:
     first, second = Machine(ada, []), Machine(ada, [])
     first.start()
     try:
-        await _until(lambda: ada.state.worker() is not None)
+        await until(lambda: ada.state.worker() is not None)
         second.start()
-        await _until(lambda: second.has_ended)
+        await until(lambda: second.has_ended)
     finally:
         first.kill()
 
@@ -263,9 +263,3 @@ def _error(one: Member) -> str:
 def _waits(one: Member) -> int:
     worker = one.state.worker()
     return -1 if worker is None or worker.error else worker.waiting
-
-
-async def _until(holds: Callable[[], bool]) -> None:
-    """Wait for a condition that another process makes true."""
-    while not holds():  # noqa: ASYNC110
-        await asyncio.sleep(0.02)
