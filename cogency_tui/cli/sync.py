@@ -114,7 +114,7 @@ def _key(options: SyncOptions, directory: Path, default: Path) -> SyncKey:
     if has_bundles(directory) and not options.new_key:
         raise UsageError(
             f"{directory} has bundles, and this machine has no key for them.",
-            f"Copy {KEY_FILE} from the data directory of the machine that has it to {default}, or pass --key FILE.",
+            f"Copy {KEY_FILE} from the data directory of one that has it to {default}, or pass --key FILE.",
         )
     key = new_key()
     if options.dry:
