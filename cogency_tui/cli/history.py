@@ -9,6 +9,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from cogency_tui.agent.recall.results import Hit
 from cogency_tui.cli.recall import describe_hit
 from cogency_tui.cli.standard_streams import agreed, print_json, print_text, talk
@@ -181,7 +183,9 @@ async def unshare(store: Store, settings: HistorySettings, project: Path, *, kee
         # A push that is under way may still send some of it.
         async with pushing_alone(data, _PATIENCE):
             local = LocalStore(data)
-            shared = await asyncio.to_thread(local.shared, found, settings)
+            # Also of a project that has become private since.
+            whole = msgspec.structs.replace(settings, private=[])
+            shared = await asyncio.to_thread(local.shared, found, whole)
             local.close()
             server = state.server(settings.url)
             pushed = [id for each in shared if (id := each.id) in state.pushed(server)]

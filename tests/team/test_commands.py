@@ -23,6 +23,7 @@ class Shell:
             "HOME": str(home),
             "PATH": "/usr/bin:/bin",
             "COGENCY_DATA": str(home / "data"),
+            "COGENCY_CONFIG": str(home / "config.toml"),
             "COGENCY_HISTORY_URL": url,
             "COGENCY_OFFLINE_DELAY": "0",
         }
@@ -90,6 +91,12 @@ async def test_a_team_from_the_setup_to_a_withdrawal(server: Server, database: s
     assert ada("history", "share", "--yes")[0] == 0
     assert ada("history", "push")[1].startswith("1 conversation ")
     assert await root.fetchval("SELECT count(*) FROM cogency.conversations") == 1
+    # A project that has become private is neither pushed nor shared, but can still be withdrawn.
+    (tmp_path / "ada" / "config.toml").write_text('[history]\nprivate = ["~/sh*"]\n')
+    assert ada("run", "read greet.py once more")[0] == 0
+    assert ada("history", "push")[1].startswith("0 conversations")
+    assert "1 conversation withdrawn" in ada("history", "unshare")[1]
+    assert "is private" in ada("history", "share", "--yes")[2]
     await root.close()
 
 
