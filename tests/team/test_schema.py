@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 import asyncpg
 import pytest
 
+from cogency_tui.team import schema
 from cogency_tui.team.connection import Connection, connect
 from cogency_tui.team.schema import VERSION, setup_script
 from tests.team.postgres import Server
@@ -205,6 +206,34 @@ async def test_the_setup_runs_again_and_records_its_version(server: Server, data
     async with as_user(server, database, "root") as root:
         await root.execute(setup_script())
         assert await root.fetchval("SELECT max(version) FROM cogency.versions") == VERSION
+
+
+async def test_a_newer_setup_applies_its_steps_once_and_whole(
+    server: Server, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    later = {
+        "0002_later": "ALTER TABLE cogency.settings ADD COLUMN later text;",
+        "0003_wrong": "SELECT 1 / 0;",
+    }
+    first = schema.read_step
+
+    def read_step(name: str) -> str:
+        return later.get(name) or first(name)
+
+    monkeypatch.setattr(schema, "read_step", read_step)
+    async with as_user(server, database, "ada") as ada, as_user(server, database, "root") as root:
+        await add(ada, "ada", "t", "team")
+        monkeypatch.setattr(schema, "STEPS", (*schema.STEPS, schema.Step("0002_later", 1)))
+        for _ in range(2):
+            await root.execute(setup_script())
+        assert await root.fetchval("SELECT max(version) FROM cogency.versions") == 2
+        monkeypatch.setattr(schema, "STEPS", (*schema.STEPS, schema.Step("0003_wrong", 3)))
+        with pytest.raises(asyncpg.DivisionByZeroError):
+            await root.execute(setup_script())
+        await root.execute("ROLLBACK")
+        assert await root.fetchval("SELECT max(version) FROM cogency.versions") == 2
+        assert await root.fetch("SELECT later FROM cogency.settings")
+        assert await seen(ada) == {"t"}
 
 
 async def test_an_administrator_administers_and_reads_nothing(server: Server, database: str) -> None:

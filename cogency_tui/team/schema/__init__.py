@@ -99,11 +99,12 @@ $step{number}$;
 def setup_script() -> str:
     """Return the SQL that an administrator runs: it creates the schema, or brings it up to date."""
     steps = (
-        _STEP.format(number=number, name=step.name, oldest=step.oldest_client, sql=_sql(step.name))
+        _STEP.format(number=number, name=step.name, oldest=step.oldest_client, sql=read_step(step.name))
         for number, step in enumerate(STEPS, 1)
     )
     return "".join([_HEAD.format(version=VERSION), *steps, "\nCOMMIT;\n"])
 
 
-def _sql(name: str) -> str:
+def read_step(name: str) -> str:
+    """Return the SQL of a step."""
     return (files(__name__) / f"{name}.sql").read_text("utf-8").rstrip()
