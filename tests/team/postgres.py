@@ -36,6 +36,9 @@ def find_binaries() -> Path | None:
     return packaged if (packaged / "initdb").exists() else None
 
 
+ADMINISTRATOR = "dba"
+
+
 class Server:
     """A running server in a directory of its own; `port` stays the same over restarts."""
 
@@ -125,10 +128,15 @@ def running_server(*, durable: bool = False) -> Generator[Server]:
 async def set_up(server: Server, database: str, users: tuple[str, ...] = ("ada", "grace", "mallory")) -> None:
     """Create a database with the schema; all users but `mallory` are members."""
     connection = await connect(server.url("root", "postgres"))
-    await connection.execute(f"CREATE DATABASE {database} ENCODING 'UTF8' TEMPLATE template0")
     known = {row["rolname"] for row in await connection.fetch("SELECT rolname FROM pg_roles")}
+    if ADMINISTRATOR not in known:
+        await connection.execute(f"CREATE ROLE {ADMINISTRATOR} LOGIN CREATEROLE CREATEDB")
+    await connection.execute(
+        f"CREATE DATABASE {database} OWNER {ADMINISTRATOR} ENCODING 'UTF8' TEMPLATE template0"
+    )
     await connection.close()
-    connection = await connect(server.url("root", database))
+    # No superuser: what the functions do, they do as this role.
+    connection = await connect(server.url(ADMINISTRATOR, database))
     await connection.execute(setup_script())
     for user in users:
         if user not in known:
