@@ -32,6 +32,7 @@ from cogency_tui.config.schema import (
     config_path,
     data_path,
 )
+from cogency_tui.config.worktree_paths import are_of_one_project
 from cogency_tui.errors import ConfigError
 from cogency_tui.providers.base import Provider
 from cogency_tui.providers.configured_providers import create_provider, secrets
@@ -210,6 +211,25 @@ class Agent:
         root = Path(project)
         is_worktree = root.parent == self.worktrees_directory
         return root if is_worktree or root == self.home.project else None
+
+    def is_of_other_project(self, conversation: "StoredConversation") -> bool:
+        """Return whether a conversation is of a project that is there, and neither this one nor a worktree of
+        it: it goes on here only in a fork."""
+        place = conversation.project
+        if place == str(self.project) or self.root_of(place) is not None:
+            return False
+        return Path(place).is_dir() and not are_of_one_project(place, str(self.project))
+
+    async def fork_here(self, conversation_id: str) -> "StoredConversation":
+        """Fork a conversation of another agent, machine or project into this one.
+
+        Raises:
+            StoreError: the store fails.
+        """
+        from cogency_tui.store.forks import Forks
+
+        store = await self.store()
+        return await Forks(store.database).fork(conversation_id, project=str(self.project))
 
     @property
     def journal(self) -> "Journal":

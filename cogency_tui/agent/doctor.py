@@ -308,10 +308,14 @@ async def verify_store(directory: Path) -> list[Finding]:
         findings.append(Finding("history", "note", what))
     if found.unchained:
         what = f"{_counted(found.unchained, 'event')} without an entry in the hash chain"
-        findings.append(Finding("history", "note", f"{what}: an earlier version wrote them"))
-    findings.append(Finding("contents", "ok", f"{_counted(found.contents, 'stored version')} of files"))
-    names = ", ".join(copy.name for copy in found.copies) or "none yet"
-    return [*findings, Finding("copies", "ok" if found.copies else "note", names)]
+        findings.append(Finding("history", "note", what))
+    named = {finding.name for finding in findings}
+    if "contents" not in named:
+        findings.append(Finding("contents", "ok", f"{_counted(found.contents, 'stored version')} of files"))
+    if "copies" not in named:
+        names = ", ".join(copy.name for copy in found.copies) or "none yet"
+        findings.append(Finding("copies", "ok" if found.copies else "note", names))
+    return findings
 
 
 def _counted(count: int, noun: str) -> str:

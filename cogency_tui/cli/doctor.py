@@ -21,6 +21,7 @@ from cogency_tui.config.layers import load_settings
 from cogency_tui.config.schema import Settings, data_path
 from cogency_tui.errors import ConfigError
 from cogency_tui.providers.configured_providers import secrets
+from cogency_tui.store.check_and_repair import FAILED
 from cogency_tui.store.check_and_repair import repair as repair_store
 from cogency_tui.store.database import FILE
 from cogency_tui.store.search.building import IndexProgress, update
@@ -107,7 +108,7 @@ def repair() -> int:
     done = repair_store(data_path())
     for line in done or [f"The store in {data_path()} is not damaged."]:
         print_text(line)
-    return 0
+    return 1 if any(line.startswith(FAILED) for line in done) else 0
 
 
 def rebuild() -> int:

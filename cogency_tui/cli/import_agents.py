@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import time
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -17,8 +18,8 @@ _PAUSE = 2.0
 """Seconds between two looks for new events."""
 
 _MOST_PROBLEMS = 5
-_STEP = 50
-"""Sessions after which progress is reported."""
+_STEP = 2.0
+"""Seconds between two reports of progress."""
 
 
 def names_in(given: str) -> list[str]:
@@ -63,16 +64,17 @@ async def import_agents(
         await asyncio.sleep(_PAUSE)
         for name in names:
             tally = await _import(importer, name, dry=False)
-            if tally.events:
+            if tally.events or tally.unknown:
                 _report(tally, dry=False, as_json=as_json)
     return 0
 
 
 async def _import(importer: Importer, name: str, *, dry: bool) -> Tally:
-    tally = Tally(name)
+    tally, reported = Tally(name), time.monotonic()
     async for each in importer.run(name, dry=dry):
         tally = each
-        if tally.sessions and tally.sessions % _STEP == 0:
+        if time.monotonic() - reported > _STEP:
+            reported = time.monotonic()
             talk(f"{tally.title}: {tally.sessions:,} sessions, {tally.events:,} new events.")
     return tally
 
@@ -85,7 +87,8 @@ def _report(tally: Tally, *, dry: bool, as_json: bool) -> None:
         return
     found = "to import" if dry else "imported"
     conversations = f"{tally.conversations:,} new conversation{'' if tally.conversations == 1 else 's'}"
-    print_text(f"{tally.title}: {conversations} and {tally.events:,} new events {found}.")
+    events = f"{tally.events:,} new event{'' if tally.events == 1 else 's'}"
+    print_text(f"{tally.title}: {conversations} and {events} {found}.")
     if tally.unknown:
         records = "1 record was" if tally.unknown == 1 else f"{tally.unknown:,} records were"
         talk(f"{tally.title}: {records} not understood and left out:")

@@ -106,9 +106,10 @@ async def run_turn(agent: Agent, options: RunOptions) -> int:
         conversation = options.conversation
         if conversation is not None:
             found = await (await agent.store()).resolve(conversation)
-            if found.source:
-                found = await agent.recall.fork(found.id)
-                talk(f"The imported conversation continues in the fork {found.id}.")
+            if found.source or agent.is_of_other_project(found):
+                whose = "imported conversation" if found.source else f"conversation of {found.project}"
+                found = await agent.fork_here(found.id)
+                talk(one_line(f"The {whose} continues here in the fork {found.id}."))
             conversation = found.id
             if unusable := await agent.resume_choices(conversation):
                 talk(unusable)

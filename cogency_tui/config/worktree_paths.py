@@ -27,6 +27,15 @@ def is_worktree_of(path: Path, project: str) -> bool:
     return path.parent.name == _name(project) and path.parent.parent.name.endswith(_SUFFIX)
 
 
+def are_of_one_project(one: str, other: str) -> bool:
+    """Return whether two directories (resolved) are a project and a worktree of it, or two worktrees of one,
+    of any data directory."""
+    first, second = Path(one), Path(other)
+    if is_worktree_of(first, other) or is_worktree_of(second, one):
+        return True
+    return first.parent == second.parent and first.parent.parent.name.endswith(_SUFFIX)
+
+
 def _name(project: str) -> str:
     return f"{project.rpartition('/')[2]}-{sha256(os.fsencode(project)).hexdigest()[:_DIGITS]}"
 

@@ -45,8 +45,14 @@ from cogency_tui.store.store import COLUMNS
 _MOST = 3
 """Most findings of one kind that are listed."""
 
+FAILED = "Cannot recover"
+"""The beginning of a line on what a repair could not do."""
+
+_UNREADABLE = "rows that cannot be read"
 _MOST_SPANS = 20
 _FARTHEST = 1 << 62
+_APPENDED = ("edits", "usage")
+"""Tables besides that of the events to which rows are only added."""
 
 _WAL_MAGIC = (0x377F0682, 0x377F0683)
 _WAL_HEADER = 32
@@ -93,8 +99,9 @@ def _check(directory: Path) -> list[Damage]:
     try:
         with closing(open_to_read(path, _PATIENCE, untouched=True)) as connection:
             found += [Damage(path, what, True) for what in _database(connection)]
-            if not found:
+            if all(damage.what.startswith(_UNREADABLE) for damage in found):
                 found += _history(connection, path)
+            if not found:
                 found += _contents(connection, Blobs(directory / BLOBS))
     except (OSError, sqlite3.Error) as exc:
         found.append(Damage(path, str(exc), True))
@@ -181,6 +188,7 @@ def _restored(path: Path) -> list[str]:
     done: list[str] = []
     copies = copies_in(path.parent)
     with closing(_connected(path)) as connection:
+        done += _rechained(connection, copies)
         report = event_chain.verify(connection)
         left = [*report.missing, *report.altered]
         for copy in copies:
@@ -191,12 +199,19 @@ def _restored(path: Path) -> list[str]:
                 left = [number for number in left if number not in restored]
                 if restored:
                     done.append(f"{_events(sorted(restored))} restored from {copy}.")
+        for copy in copies:
+            with suppress(sqlite3.Error), closing(open_to_read(copy, _PATIENCE, untouched=True)) as source:
+                connection.execute("BEGIN IMMEDIATE")
+                with connection:
+                    done += (f"{what} restored from {copy}." for what in _completed(connection, source))
         connection.execute("BEGIN IMMEDIATE")
         with connection:
             event_chain.accept_losses(connection, left, time.time())
     missing = sorted({*left} & {*report.missing})
     altered = sorted({*left} & {*report.altered})
-    done += [f"{_events(missing)} lost: no copy has them."] if missing else []
+    if missing:
+        them = "it" if len(missing) == 1 else "them"
+        done.append(f"{_events(missing)} lost: no copy has {them}.")
     if altered:
         originals = "original" if len(altered) == 1 else "originals"
         done.append(f"{_events(altered)} changed by another program: no copy has the {originals}.")
@@ -241,6 +256,46 @@ def _put_back(file: Path, digest: str, size: int, blobs: Blobs) -> bool:
 
 def _versions(count: int) -> str:
     return "1 stored version" if count == 1 else f"{count:,} stored versions"
+
+
+def _rechained(connection: sqlite3.Connection, copies: Sequence[Path]) -> Iterator[str]:
+    """Build the chain again if it is missing: as the newest copy has it, and over the events since."""
+    report = event_chain.verify(connection)
+    if not report.events or report.unchained < report.events:
+        return
+    after = 0
+    connection.execute("BEGIN IMMEDIATE")
+    with connection:
+        for copy in copies[:1]:
+            with suppress(sqlite3.Error), closing(open_to_read(copy, _PATIENCE, untouched=True)) as source:
+                after = event_chain.take(connection, source)
+        event_chain.extend(connection, after)
+    yield "The hash chain was missing, and has been built again."
+
+
+def _completed(connection: sqlite3.Connection, source: sqlite3.Connection) -> Iterator[str]:
+    """Restore the rows of a copy that the store lacks, in conversations that are there."""
+    continued = _is_continued(source, connection)
+    restored = 0
+    for (id,) in connection.execute("SELECT id FROM conversations").fetchall():
+        restored += event_chain.complete(connection, source, id)
+    if restored:
+        yield f"{_plural(restored, 'event')} {'was' if restored == 1 else 'were'}"
+    for table in _APPENDED if continued or _is_continued(source, connection) else ():
+        missing = _missing_rows(source, connection, table)
+        names = [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
+        there = [row[1] for row in source.execute(f"PRAGMA table_info({table})") if row[1] in names]
+        columns = ", ".join(there)
+        for id in missing:
+            row = source.execute(f"SELECT {columns} FROM {table} WHERE id = ?", (id,)).fetchone()
+            marks = ", ".join("?" * len(row))
+            connection.execute(f"INSERT OR IGNORE INTO {table} ({columns}) VALUES ({marks})", row)
+        if missing:
+            yield f"{_plural(len(missing), 'row')} in {table} {'was' if len(missing) == 1 else 'were'}"
+
+
+def _plural(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def _restored_from(
@@ -302,7 +357,7 @@ def _brought_back(path: Path, aside: Path) -> Iterator[str]:
     try:
         _recovered(aside, fresh)
     except sqlite3.Error as exc:
-        yield f"Cannot recover any data from {aside}: {exc}."
+        yield f"{FAILED} any data from {aside}: {exc}."
         return
     blobs = Blobs(path.parent / BLOBS)
     ours = "SELECT id FROM conversations WHERE call IS NULL ORDER BY created"
@@ -320,7 +375,7 @@ def _brought_back(path: Path, aside: Path) -> Iterator[str]:
         for file in (fresh, *companions(fresh)):
             file.unlink(missing_ok=True)
     if count:
-        yield f"{count:,} conversation{'' if count == 1 else 's'} of {aside} were recovered."
+        yield f"{_plural(count, 'conversation')} of {aside} {'was' if count == 1 else 'were'} recovered."
 
 
 def _connected(path: Path) -> sqlite3.Connection:
@@ -443,7 +498,7 @@ def _database(connection: sqlite3.Connection) -> Iterator[str]:
             tables = ", ".join(sorted({row[0] for row in orphans}))
             yield f"{len(orphans):,} rows belong to rows that are lost ({tables})"
         if damaged := unreadable(connection):
-            yield f"rows that cannot be read: {_counted(damaged)}"
+            yield f"{_UNREADABLE}: {_counted(damaged)}"
     except NewerSchemaError as exc:
         yield f"a newer cogency-tui made it: {exc}"
     except sqlite3.Error as exc:
@@ -455,20 +510,54 @@ def _history(connection: sqlite3.Connection, path: Path) -> Iterator[Damage]:
     if pending(connection):
         return
     report = event_chain.verify(connection)
+    if report.events and report.unchained == report.events:
+        yield Damage(path, "its hash chain is missing", True)
+        return
     if report.missing:
         yield Damage(path, f"{_events(report.missing)} removed by another program, or lost", True)
     if report.altered:
         yield Damage(path, f"{_events(report.altered)} changed by another program", True)
     for copy in copies_in(path.parent):
         with suppress(sqlite3.Error), closing(open_to_read(copy, _PATIENCE, untouched=True)) as source:
+            lacking = [*_lacking(source, connection)] if report.is_whole else []
             if lost := _only_in(source, connection):
-                count = "1 conversation" if len(lost) == 1 else f"{len(lost):,} conversations"
-                yield Damage(path, f"{count} of {copy.name} missing", True)
+                lacking.insert(0, _plural(len(lost), "conversation"))
+            if lacking:
+                yield Damage(path, f"{' and '.join(lacking)} of {copy.name} missing", True)
                 return
             if report.is_whole and (differing := _rewritten(source, connection)):
                 what = f"event {differing} and later ones were changed by another program"
                 yield Damage(path, f"{what}; {copy} has the originals")
                 return
+
+
+def _lacking(source: sqlite3.Connection, connection: sqlite3.Connection) -> Iterator[str]:
+    """Describe the rows of a copy that the store lacks, in conversations that are there."""
+    counts = "SELECT conversation_id, count(*) FROM events GROUP BY conversation_id"
+    ours = dict(connection.execute(counts).fetchall())
+    known = {id for (id,) in connection.execute("SELECT id FROM conversations")}
+    shorter = {
+        id: count - ours.get(id, 0)
+        for id, count in source.execute(counts)
+        if id in known and count > ours.get(id, 0)
+    }
+    if shorter:
+        yield _plural(sum(shorter.values()), "event")
+    for table in _APPENDED if _is_continued(source, connection) else ():
+        if missing := _missing_rows(source, connection, table):
+            yield f"{len(missing):,} {'row' if len(missing) == 1 else 'rows'} in {table}"
+
+
+def _is_continued(source: sqlite3.Connection, connection: sqlite3.Connection) -> bool:
+    """Return whether the store has the numbers of a copy: it was not filled again under others."""
+    last = None if pending(source) else event_chain.last_entry(source, _FARTHEST)
+    return last is not None and _digest_at(connection, last.seq) == last.digest
+
+
+def _missing_rows(source: sqlite3.Connection, connection: sqlite3.Connection, table: str) -> list[int]:
+    ids = f"SELECT id FROM {table}"
+    there = {id for (id,) in connection.execute(ids)}
+    return [id for (id,) in source.execute(f"{ids} ORDER BY id") if id not in there]
 
 
 def _only_in(source: sqlite3.Connection, connection: sqlite3.Connection) -> list[str]:
@@ -530,7 +619,7 @@ def _counted(rows: Mapping[str, int]) -> str:
 def _contents(connection: sqlite3.Connection, blobs: Blobs) -> Iterator[Damage]:
     lost = [str(exc) for _, _, exc in _lost_contents(connection, blobs)]
     if lost:
-        what = f"{len(lost):,} contents of files and images cannot be recovered: {' '.join(lost[:_MOST])}"
+        what = f"{_plural(len(lost), 'content')} of files and images cannot be read: {' '.join(lost[:_MOST])}"
         yield Damage(blobs.directory, what)
 
 

@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from stat import S_ISREG
 
 from cogency_tui import private_files
 from cogency_tui.errors import StoreError
@@ -31,7 +32,11 @@ _SPARE = 1 << 28
 def copies_in(directory: Path) -> list[Path]:
     """Return the copies of the store in `directory`, the newest first."""
     try:
-        found = [path for path in (directory / DIRECTORY).iterdir() if _NAME.fullmatch(path.name)]
+        found = [
+            path
+            for path in (directory / DIRECTORY).iterdir()
+            if _NAME.fullmatch(path.name) and S_ISREG(path.lstat().st_mode)
+        ]
     except OSError:
         return []
     return sorted(found, reverse=True)

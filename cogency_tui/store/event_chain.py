@@ -11,6 +11,7 @@ event, even if the row is lost.
 
 import sqlite3
 import struct
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
@@ -175,6 +176,46 @@ def restore(connection: sqlite3.Connection, numbers: Iterable[int], copy: sqlite
             connection.execute(f"INSERT OR REPLACE INTO events ({columns}) VALUES (?, ?, ?, ?, ?, ?)", values)
             restored.append(number)
     return restored
+
+
+def take(connection: sqlite3.Connection, copy: sqlite3.Connection) -> int:
+    """Take the chain of a `copy` into a database without one; return the number of its last entry."""
+    last = 0
+    for row in copy.execute(f"SELECT seq, before, digest, lost FROM {TABLE} ORDER BY seq"):
+        connection.execute(f"INSERT INTO {TABLE} VALUES (?, ?, ?, ?)", row)
+        last = row[0]
+    return last
+
+
+def complete(connection: sqlite3.Connection, copy: sqlite3.Connection, conversation: str | bytes) -> int:
+    """Restore the events of a conversation that only a `copy` has, under their numbers where these are free,
+    in the caller's transaction; return how many."""
+    what = "type, timestamp, unit, body"
+    sql = f"SELECT seq, {what} FROM events WHERE conversation_id = ? ORDER BY seq"
+    there = Counter(row[1:] for row in connection.execute(sql, (conversation,)))
+    lacking = copy.execute(
+        "SELECT count(*) FROM events WHERE conversation_id = ?", (conversation,)
+    ).fetchone()[0]
+    lacking -= there.total()
+    if lacking <= 0:
+        return 0
+    missing: list[Any] = []
+    for row in copy.execute(sql, (conversation,)):
+        there[row[1:]] -= 1
+        if there[row[1:]] < 0:
+            missing.append(row)
+    # Others of them are here with other contents.
+    missing = missing[-lacking:]
+    restored = {*restore(connection, [row[0] for row in missing], copy)}
+    for row in missing:
+        if row[0] not in restored:
+            number = next_number(connection)
+            connection.execute(
+                f"INSERT INTO events (seq, conversation_id, {what}) VALUES (?, ?, ?, ?, ?, ?)",
+                (number, conversation, *row[1:]),
+            )
+            extend(connection, number - 1)
+    return len(missing)
 
 
 def accept_losses(connection: sqlite3.Connection, numbers: Iterable[int], now: float) -> None:

@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from cogency_tui.protocol.events import Event, Measure, begins_turn
+from cogency_tui.redaction import Redactor
 from cogency_tui.store import edits, event_chain, events, origins, usage
 from cogency_tui.store.column_text import from_column, to_column
 from cogency_tui.store.edit_records import FileChange, Origin
@@ -89,15 +90,35 @@ def find(connection: sqlite3.Connection, source: str, original: str) -> StoredCo
 
 
 def new_events(connection: sqlite3.Connection, given: ForeignConversation) -> list[tuple[str, Event]]:
-    """Return the events of a session that are not stored yet."""
+    """Return the events of a session that are not stored yet: all, if what is stored is another one."""
     found = find(connection, given.source, given.original)
-    known = set[str]() if found is None else _keys(connection, found.id)
+    known = {} if found is None else _known(connection, found.id)
+    if _is_other(known, given):
+        return [*given.events]
     return [pair for pair in given.events if pair[0] not in known]
+
+
+def _is_other(known: Mapping[str, object], given: ForeignConversation) -> bool:
+    """Return whether stored events only pose as those of a session: a file that was imported has them under
+    the same ids with other texts."""
+    redactor = Redactor({})
+    for key, event in given.events:
+        stored, content = known.get(key), event.get("content")
+        # One that was imported while it was written has the beginning.
+        if not (isinstance(stored, str) and isinstance(content, str)) or content.startswith(stored):
+            continue
+        if redactor.value({"content": content})["content"] != stored:
+            return True
+    return False
 
 
 def store(connection: sqlite3.Connection, given: ForeignConversation) -> Stored:
     """Store what is new of a session, in the caller's transaction."""
     found = find(connection, given.source, given.original)
+    if found is not None and _is_other(_known(connection, found.id), given):
+        sql = "UPDATE conversations SET source = '', original = '' WHERE id = ?"
+        connection.execute(sql, (to_column(found.id),))
+        found = None
     fresh = new_events(connection, given)
     if found is None and not fresh:
         return Stored("", False, 0)
@@ -204,13 +225,13 @@ def _turns(given: Iterable[tuple[str, Event]]) -> dict[str, int]:
     return found
 
 
-def _keys(connection: sqlite3.Connection, id: str) -> set[str]:
-    """Return the keys of the stored events of a session."""
-    found: set[str] = set()
+def _known(connection: sqlite3.Connection, id: str) -> dict[str, object]:
+    """Return the texts of the stored events of a session by their keys, None for one without a text."""
+    found: dict[str, object] = {}
     for kind, unit, body in connection.execute(_EVENTS, (to_column(id),)):
-        if kind == "user":
-            with suppress(ValueError, RecursionError):
-                found.add(events.decode(kind, body).get("original", ""))
-        else:
-            found.add(f"{from_column(unit)}=" if kind == "result" else from_column(unit))
+        event: Mapping[str, object] = {}
+        with suppress(ValueError, RecursionError):
+            event = events.decode(kind, body)
+        key = event.get("original", "") if kind == "user" else from_column(unit)
+        found[f"{key}=" if kind == "result" else f"{key}"] = event.get("content")
     return found

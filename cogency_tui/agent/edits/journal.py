@@ -63,6 +63,7 @@ from cogency_tui.agent.edits.project_lock import writing_files
 from cogency_tui.agent.edits.protected_file_restore import refuse_all, settle_protected
 from cogency_tui.agent.edits.remote_changes import Merging
 from cogency_tui.agent.edits.unrecorded_changes import record_running
+from cogency_tui.config.worktree_paths import are_of_one_project
 from cogency_tui.errors import JournalError, StoreError
 from cogency_tui.protocol.events import Author, ChangedBy
 from cogency_tui.store.blobs import Blobs, Cleaned
@@ -119,9 +120,20 @@ class Journal:
     async def in_history(self, conversation: str) -> list[Edit]:
         """The edits of a conversation, with those from before its fork.
 
-        Those in the scratch copy of a rerun are in no file of another project, and left out there."""
+        Those in the scratch copy of a rerun, or in another project that is there, are in no file of this one,
+        and left out."""
         found = await (await self.edits()).in_history(conversation)
-        return [edit for edit in found if not self._is_in_copy(edit)]
+        elsewhere = {
+            project
+            for project in {edit.origin.project for edit in found} - {self.root}
+            if Path(project).is_dir() and not are_of_one_project(project, self.root)
+        }
+        return [edit for edit in found if edit.origin.project not in elsewhere and not self._is_in_copy(edit)]
+
+    async def origin(self, conversation: str) -> Origin:
+        """The origin of an edit that a call of a conversation makes here now: in this project, also where the
+        conversation began in another one."""
+        return replace(await (await self.edits()).origin(conversation), project=self.root)
 
     async def calls_in_copies(self, conversation: str) -> set[str]:
         """The calls of a conversation whose edits `in_history` leaves out."""
@@ -387,7 +399,7 @@ class CallJournal:
             with _beforehand("Nothing was changed"):
                 await record_running(journal, paths)
                 blobs, intents = await journal.blobs(), await journal.intents()
-                origin = await (await journal.edits()).origin(self._conversation)
+                origin = await journal.origin(self._conversation)
                 planned = await in_thread(prior_contents.planned, changes, journal.workspace, blobs)
                 intent = await intents.begin(journal.root, origin, call, tool, planned)
             recorded = Recorded()
@@ -431,7 +443,7 @@ class CallJournal:
         commands = self._journal.commands
         with _beforehand("The command was not run"):
             await self._journal.settle_ended()
-            origin = await (await self._journal.edits()).origin(self._conversation)
+            origin = await self._journal.origin(self._conversation)
             origin = replace(origin, turn=origin.turn + 1) if is_next else origin
             copies = await self.snapshot_paths(call, tool, at_stake) if at_stake else StoredCopies()
             await in_thread(self._journal.commits.begin, consent.brings)
@@ -472,7 +484,7 @@ class CallJournal:
         """
         journal = self._journal
         contents = await journal.contents()
-        origin = await (await journal.edits()).origin(self._conversation)
+        origin = await journal.origin(self._conversation)
         async with journal.lock:
             found, left_out, size = await in_thread(
                 prior_contents.at_stake, paths, journal.workspace, contents, journal.limits

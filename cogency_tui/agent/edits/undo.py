@@ -262,7 +262,7 @@ class Undo:
     async def _apply(self, plan: Plan, also: Also | None) -> list[Edit]:
         journal = self._journal
         intents, contents, blobs = await journal.intents(), await journal.contents(), await journal.blobs()
-        origin = await (await journal.edits()).origin(self._conversation)
+        origin = await journal.origin(self._conversation)
         changes = [each.change for each in plan.changes]
 
         batch = Batch(journal.workspace)

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
@@ -141,7 +141,7 @@ class Importer:
         if given is not None:
             # Calls that still run have their results later, or none: the session is read again.
             stored = await self._stored(given, file, is_complete=not session.has_open_calls, dry=dry)
-            tally.conversations += stored.is_new
+            tally.conversations += stored.is_new and not given.call
             tally.events += stored.events
         tally.sessions += 1
         tally.unknown += session.unknown_count
@@ -266,7 +266,13 @@ def _checked_usage(session: Session, now: float) -> Iterator[tuple[str, float, M
         except (ValueError, TypeError) as exc:
             session.skip(usage.key[:80], str(exc))
         else:
-            yield usage.key, min(usage.timestamp, now), usage.measure
+            texts = {
+                name: _short(value, _LONGEST_KEY)
+                for name, value in usage.measure.items()
+                if isinstance(value, str)
+            }
+            measure = cast("Measure", {**usage.measure, **texts})
+            yield usage.key, min(usage.timestamp, now), measure
 
 
 def _short(text: str, most: int) -> str:

@@ -107,7 +107,8 @@ class WelcomePicker:
         self._is_shown = is_shown
         self._recent: Sequence[Recent] = ()
         self._choices: Sequence[Choice] = ()
-        self._offers: Sequence[Choice] = ()
+        self.offer: Choice | None = None
+        """The history that can be imported."""
         self.selected: int | None = None
 
     def know(self, recent: Sequence[Recent]) -> None:
@@ -116,15 +117,9 @@ class WelcomePicker:
             self._recent = recent
             self._redraw()
 
-    @property
-    def offers(self) -> Sequence[Choice]:
-        """The histories that can be imported."""
-        return self._offers
-
-    def make_offers(self, offers: Sequence[Choice]) -> None:
-        """Offer histories to import, below the suggestions."""
-        self.selected = None
-        self._offers = offers
+    def make_offer(self, offer: Choice | None) -> None:
+        """Offer a history to import, below the suggestions, or none."""
+        self.selected, self.offer = None, offer
         self._redraw()
 
     def choices(self, situation: Situation, most_recent: int) -> tuple[list[Choice], list[Choice]]:
@@ -135,7 +130,7 @@ class WelcomePicker:
             Choice(one_line(each.title) or "Untitled", "resume", each.id, each.updated, each.detail)
             for each in self._recent[: max(0, most_recent)]
         ]
-        self._choices = [*suggested, *self._offers, *recent]
+        self._choices = [*suggested, *([self.offer] if self.offer else []), *recent]
         return suggested, recent
 
     def move(self, step: int) -> bool:
@@ -170,12 +165,12 @@ def draw_welcome(
     spacious = height >= _SPACIOUS[0] and width >= _SPACIOUS[1]
     lines = [*_head(spacious, width, height, styles), *_model(situation, spacious, width, styles)]
     lines += [BLANK, *([_heading("Try", "↓ and Enter, or click", styles)] if height >= _ROOMY else [])]
-    offers = picker.offers
-    room = height - len(lines) - len(_TRY) - 2 - (len(offers) + 2 if offers else 0)
+    offers = [picker.offer] if picker.offer else []
+    room = height - len(lines) - len(_TRY) - 2 - 3 * len(offers)
     suggested, recent = picker.choices(situation, min(MOST_RECENT, room))
     lines += _rows(suggested, 0, picker.selected, width, styles)
     if offers:
-        lines += [BLANK, _heading("Import history", "searchable in a minute", styles)]
+        lines += [BLANK, _heading("Import history", "of all projects, searchable in a minute", styles)]
         lines += _rows(offers, len(suggested), picker.selected, width, styles)
     if recent:
         lines += [BLANK, _heading("Recent", "", styles)]

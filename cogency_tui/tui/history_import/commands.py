@@ -1,7 +1,7 @@
 """The command `/import`, and the offer on the start screen."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,17 +17,17 @@ from cogency_tui.tui.commands_base import FeatureCommands, Handler
 from cogency_tui.tui.kit.number_format import plural
 
 
+_MOST_TITLES = 3
+
+
 class ImportCommands(FeatureCommands):
-    """Imports histories beside `screen`; `offer` shows agents on the start screen, each with its title and
-    how much there is of it.
+    """Imports histories beside `screen`; `offer` shows on the start screen what can be imported: a title, the
+    names of the agents, and how much it is, or nothing.
     """
 
-    def __init__(
-        self, screen: Screen[Any], bridge: Bridge, offer: Callable[[Mapping[str, tuple[str, str]]], None]
-    ) -> None:
+    def __init__(self, screen: Screen[Any], bridge: Bridge, offer: Callable[[str, str, str], None]) -> None:
         super().__init__(screen, bridge)
         self._offer = offer
-        self._offered: dict[str, tuple[str, str]] = {}
         self._is_running = False
 
     def handlers(self) -> dict[str, Handler]:
@@ -37,8 +37,11 @@ class ImportCommands(FeatureCommands):
         """Offer the import of what these agents have, with numbers, if there is anything."""
         if found := await count_importable(directory, names):
             await asyncio.to_thread(note_offer, directory)
-            self._offered = {each.name: (each.title, plural(each.events, "event")) for each in found}
-            self._offer(self._offered)
+            titles = [each.title for each in found]
+            more = f" and {len(titles) - _MOST_TITLES} more" if len(titles) > _MOST_TITLES else ""
+            listed = ", ".join(titles[:_MOST_TITLES]) + more if more else _listed(titles)
+            events = plural(sum(each.events for each in found), "event")
+            self._offer(listed, ",".join(each.name for each in found), events)
 
     async def run(self, argument: str = "") -> None:
         """Import the histories of the agents that are named, or of all that were used here."""
@@ -46,9 +49,10 @@ class ImportCommands(FeatureCommands):
             self.warn("An import is running. Its end is reported.")
             return
         names = [name for name in argument.replace(",", " ").lower().split() if name]
+        names = [] if names == ["all"] else names
         unknown = [name for name in names if name not in READERS]
         if unknown:
-            self.warn(f"Unknown agent {one_line(unknown[0])}. Known are {', '.join(READERS)}.")
+            self.warn(f"Unknown agent {one_line(unknown[0])!r}. Known are {', '.join(READERS)}.")
             return
         if not self._bridge.agent.lasting:
             self.warn("The store cannot be used, so nothing can be imported. Run /doctor.")
@@ -57,14 +61,14 @@ class ImportCommands(FeatureCommands):
         if not names:
             self.say(f"Nothing to import: none of {', '.join(AGENTS.values())} was used here.")
             return
-        self._offered = {name: what for name, what in self._offered.items() if name not in names}
-        self._offer(self._offered)
+        self._offer("", "", "")
         self._screen.run_worker(self._import(names), group="import-history")
 
     async def _import(self, names: Sequence[str]) -> None:
         directory = (await self._bridge.agent.store()).database.path.parent
         self._is_running = True
-        self.say(f"Importing from {_listed([AGENTS[name] for name in names])}. You can go on working.")
+        listed = _listed([AGENTS[name] for name in names])
+        self.say(f"Importing all projects from {listed}. You can go on working.")
         tallies: dict[str, Tally] = {}
         try:
             async for tally in import_all(directory, names):

@@ -5,7 +5,7 @@ runs commands is imported with the first of these.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
@@ -220,9 +220,8 @@ class Features:
 
         return ImportCommands(self._screen, self._bridge, self._offer_imports)
 
-    def _offer_imports(self, offers: Mapping[str, tuple[str, str]]) -> None:
-        choices = [Choice(title, "import_history", name, count) for name, (title, count) in offers.items()]
-        self.start.make_offers(choices)
+    def _offer_imports(self, title: str, names: str, amount: str) -> None:
+        self.start.make_offer(Choice(title, "import_history", names, amount) if title else None)
 
     async def offer_import(self) -> None:
         """Offer the import of other agents' histories on the start screen, once."""

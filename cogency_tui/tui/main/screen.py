@@ -813,4 +813,4 @@ def _content_rows(widget: Widget, screen: Size, width: int) -> int:
 
 
 def _report_fork(screen: Screen[Any]) -> None:
-    screen.notify("This goes on in a fork: the imported conversation stays as it was.", markup=False)
+    screen.notify("This goes on in a fork here: the conversation itself stays as it was.", markup=False)

@@ -71,7 +71,7 @@ async def test_an_imported_conversation_is_read_as_it_is_and_goes_on_in_a_fork(
         await send(pilot, "go on")
         await until(pilot, lambda: "Yes." in shown(conversation_of(pilot)))
         await finished(pilot)
-        assert "This goes on in a fork" in told(pilot)
+        assert "This goes on in a fork here" in told(pilot)
         fork = main_of(pilot).bridge.conversation_id
         assert fork is not None
         await send(pilot, "and on")
