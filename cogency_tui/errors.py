@@ -28,6 +28,7 @@
     │   └── WorkspaceError       a path or a file cannot be used as asked
     │       ├── ConsentError
     │       └── LossError
+    ├── HistoryServerError       the peer's: a team's database that refuses, fails or is out of reach
     └── StoreError               the machine's: the data directory or the database
 
 A message names the problem and its place; `hint` is the next step, and may be empty.
@@ -186,6 +187,16 @@ class ProviderProtocolError(ProviderError):
 
 class EmptyAnswerError(ProviderProtocolError):
     """The model wrote nothing: neither text nor a call."""
+
+
+class HistoryServerError(CogencyError):
+    """A team's database cannot be used. `passing`: another attempt may succeed."""
+
+    kind = "history server"
+
+    def __init__(self, message: str, hint: str = "", *, passing: bool = False) -> None:
+        super().__init__(message, hint)
+        self.passing = passing
 
 
 class BudgetError(CogencyError):

@@ -43,6 +43,7 @@ _EXTRAS = {
     "acp": ("acp", "the agent in editors"),
     "serve": ("textual_serve", "the interface in a browser"),
     "sync": ("pyrage", "conversations of your other machines"),
+    "postgres": ("asyncpg", "conversations shared with a team"),
     "tokenizer": ("tiktoken", "token counts of OpenAI models before they report any"),
 }
 _PATIENCE = 10.0

@@ -134,6 +134,8 @@ def parser_of(name: str, description: str) -> argparse.ArgumentParser:
         _add_recall_options(parser)
     elif name == "usage":
         _add_usage_options(parser)
+    elif name == "history":
+        _add_history_actions(parser)
     elif name == "import":
         parser.add_argument(
             "file",
@@ -287,7 +289,12 @@ def _add_rerun_options(parser: argparse.ArgumentParser) -> None:
 
 def _add_recall_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("query", nargs="*", metavar="QUERY", help='words, "phrases", file: since: …')
-    parser.add_argument("--all", action="store_true", help="search all projects")
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--all", action="store_true", help="search all projects")
+    where.add_argument(
+        "--team", action="store_true", help="search what your team shares with you (see `history`)"
+    )
+    parser.add_argument("--shared-as", metavar="NAME", help="with --team: only the project of this name")
     parser.add_argument("--best", action="store_true", help="best matches first instead of newest")
     parser.add_argument(
         "--limit", type=_positive, default=20, metavar="N", help="at most N matches; default: 20"
@@ -311,7 +318,7 @@ def _add_usage_options(parser: argparse.ArgumentParser) -> None:
         "--since", default="30d", metavar="TIME", help="30d, 2026-05-01, … or all; default: 30d"
     )
     parser.add_argument("--until", metavar="TIME", help="end of the period; default: now")
-    _add_scope(parser)
+    _add_scope(parser, team="of your team, by user, project and model, if you may see it")
     parser.add_argument("--json", action="store_true", help="one JSON object")
 
 
@@ -338,12 +345,51 @@ def _add_sync_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object per sync")
 
 
-def _add_scope(parser: argparse.ArgumentParser) -> None:
+def _add_history_actions(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(
+        dest="action", required=True, metavar="status|share|unshare|push|pull|withdraw|watch|setup"
+    )
+    status = actions.add_parser("status", help="show what is shared, and whether the database can be used")
+    status.add_argument("--json", action="store_true", help="one JSON object")
+    sharing = actions.add_parser("share", help="share the conversations of a project, now and later")
+    sharing.add_argument(
+        "--as", dest="name", default="", metavar="NAME", help="its name there; default: the directory's"
+    )
+    sharing.add_argument(
+        "--with",
+        dest="audience",
+        choices=("own", "project", "team"),
+        default="project",
+        help="who sees them: only you, the members of the project, or the team; default: project",
+    )
+    sharing.add_argument("--yes", action="store_true", help="do not ask")
+    ending = actions.add_parser("unshare", help="end this, and withdraw its conversations")
+    ending.add_argument("--keep", action="store_true", help="leave there what was pushed")
+    for each in (sharing, ending):
+        each.add_argument(
+            "--project", type=Path, metavar="DIR", help="project directory; default: the current one"
+        )
+    pushing = actions.add_parser("push", help="push once what is new")
+    pushing.add_argument(
+        "id", nargs="?", default="", metavar="ID", help="only this conversation, even if it was withdrawn"
+    )
+    pulling = actions.add_parser("pull", help="store a conversation of another's here, to read and to fork")
+    pulling.add_argument("id", metavar="ID", help="its id as `recall --team` shows it, or ORIGIN/ID")
+    withdrawing = actions.add_parser("withdraw", help="remove a conversation of yours from the database")
+    withdrawing.add_argument("id", metavar="ID", help="its id, or a unique prefix")
+    actions.add_parser("watch", help="push what is new and pull what was pulled before, until an interrupt")
+    setup = actions.add_parser("setup", help="print the SQL that sets up the database")
+    setup.add_argument("--print", action="store_true", required=True, help="print it; nothing is run")
+
+
+def _add_scope(parser: argparse.ArgumentParser, *, team: str = "") -> None:
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--all", action="store_true", help="include all projects")
     where.add_argument(
         "--project", type=Path, metavar="DIR", help="project directory; default: the current one"
     )
+    if team:
+        where.add_argument("--team", action="store_true", help=team)
 
 
 def _add_edit_actions(parser: argparse.ArgumentParser) -> None:

@@ -2,6 +2,7 @@
 
 import argparse
 import asyncio
+import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -151,6 +152,8 @@ def _rerun(options: argparse.Namespace) -> int:
 
 def _recall(options: argparse.Namespace) -> int:
     """Search past conversations: messages, calls and changes."""
+    if options.team:
+        return _recall_team(options)
     from cogency_tui.cli.recall import print_statistics, search_conversations
 
     async def run(recall: "Recall", _store: "Store") -> int:
@@ -165,8 +168,59 @@ def _recall(options: argparse.Namespace) -> int:
     return with_recall(run)
 
 
+def _recall_team(options: argparse.Namespace) -> int:
+    from cogency_tui.cli.history import search_team
+
+    if options.stats:
+        raise UsageError("--stats and --team cannot be combined.", "`usage --team` reports the team's usage.")
+    return asyncio.run(
+        search_team(
+            load_settings().history,
+            " ".join(options.query),
+            project=options.shared_as,
+            limit=options.limit,
+            best=options.best,
+            as_json=options.json,
+        )
+    )
+
+
+def _history(options: argparse.Namespace) -> int:
+    """Share conversations with a team, or between your machines, through a PostgreSQL database."""
+    from cogency_tui.cli import history as commands
+
+    action = options.action
+    if action == "setup":
+        return commands.print_setup()
+    settings = load_settings().history
+    if action == "status":
+        return asyncio.run(commands.print_status(settings, as_json=options.json))
+    if action == "watch":
+        return asyncio.run(commands.watch(settings))
+
+    async def run() -> int:
+        async with opened_store() as store:
+            if action == "share":
+                project = _directory_of(options.project)
+                return await commands.share(
+                    store, settings, project, options.name, options.audience, yes=options.yes
+                )
+            if action == "unshare":
+                project = _directory_of(options.project)
+                return await commands.unshare(store, settings, project, keep=options.keep)
+            if action == "push":
+                return await commands.push(store, settings, options.id)
+            if action == "pull":
+                return await commands.pull(store, settings, options.id)
+            return await commands.withdraw(store, settings, options.id)
+
+    return asyncio.run(run())
+
+
 def _usage(options: argparse.Namespace) -> int:
     """Report tokens, cost, time, calls and hunks by model, tool, file, project or week."""
+    if options.team:
+        return _usage_of_team(options)
     from cogency_tui.cli.usage import print_usage
 
     project = None if options.all else _directory_of(options.project)
@@ -177,6 +231,15 @@ def _usage(options: argparse.Namespace) -> int:
         )
 
     return with_recall(run)
+
+
+def _usage_of_team(options: argparse.Namespace) -> int:
+    from cogency_tui.cli.history import print_team_usage
+    from cogency_tui.cli.usage import span_of
+
+    span = span_of(options.since, options.until, None, time.time())
+    settings = load_settings().history
+    return asyncio.run(print_team_usage(settings, span.since, span.before, as_json=options.json))
 
 
 def _directory_of(project: Path | None) -> Path:
@@ -446,6 +509,7 @@ COMMANDS: dict[str, Command] = {
     "recall": _recall,
     "usage": _usage,
     "conversations": _conversations,
+    "history": _history,
     "import": _import,
     "sync": _sync,
     "edits": _edits,

@@ -64,8 +64,13 @@ def _entry(listed: ListedConversation) -> str:
     facts += [f"${found.cost:.2f}"] if found.cost else []
     facts += [f"open in process {listed.live.pid}"] if listed.live else []
     lines = [found.title or "Untitled", f"  {'  '.join(facts)}"]
-    lines += [f"  {_where(hit):<16} {_marked(hit)}" for hit in listed.hits]
+    lines += map(describe_hit, listed.hits)
     return "\n".join([*lines, "  …"] if listed.more else lines)
+
+
+def describe_hit(hit: Hit) -> str:
+    """A line with a hit: where it is, and its snippet."""
+    return f"  {_where(hit):<16} {_marked(hit)}"
 
 
 def _where(hit: Hit) -> str:

@@ -164,6 +164,31 @@ class HistorySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             "Weekly copy of the history",
         ),
     ] = True
+    url: Annotated[
+        str,
+        _option(
+            "Database of a team to share conversations with: postgresql://USER@HOST/DATABASE (see the"
+            " command history)",
+            "Team's database",
+            unset="none",
+        ),
+    ] = ""
+    password_env: Annotated[
+        str,
+        _option(
+            "Variable with the password of that database",
+            "Password variable of the team's database",
+            unset="PGPASSWORD or ~/.pgpass",
+        ),
+    ] = ""
+    private: Annotated[
+        list[str],
+        _option(
+            "Projects that are never shared, as patterns of directories, e.g. ~/secret/*",
+            "Private projects",
+            unset="none",
+        ),
+    ] = []
 
 
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

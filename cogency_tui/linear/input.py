@@ -11,12 +11,9 @@ from codecs import getincrementaldecoder
 from collections import deque
 from collections.abc import Callable
 
+from cogency_tui.protocol.transcript import command_in
+
 _CHUNK = 65536
-
-
-def own_command(text: str) -> str:
-    """The command line that the user runs with `!`; empty if the text is none."""
-    return text[1:].strip() if text.startswith("!") else ""
 
 
 class InputLines:
@@ -126,4 +123,4 @@ class InputLines:
 
 
 def _is_command(line: str) -> bool:
-    return line.startswith("/") or bool(own_command(line))
+    return line.startswith("/") or bool(command_in(line))

@@ -5,7 +5,8 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from cogency_tui.agent.permissions.gate import Answer, Inquiry, InquiryAnswer, Question
 from cogency_tui.cli.standard_streams import print_text
-from cogency_tui.linear.input import InputLines, own_command
+from cogency_tui.linear.input import InputLines
+from cogency_tui.protocol.transcript import command_in
 from cogency_tui.safe_text import fold_blanks, one_line, reveal
 from cogency_tui.tools.user_questions import UserQuestion
 
@@ -81,7 +82,7 @@ class Questions:
 
 def _is_command(words: str) -> bool:
     """Return whether a line is a command (`/name`, `!command line`), and no path."""
-    return bool(_COMMAND.fullmatch(words) or own_command(words))
+    return bool(_COMMAND.fullmatch(words) or command_in(words))
 
 
 def describe_inquiry(inquiry: Inquiry, number: int) -> list[str]:

@@ -22,10 +22,10 @@ from cogency_tui.linear import background
 from cogency_tui.linear.announcer import Announcer, spoken_error
 from cogency_tui.linear.background import BackgroundNotices
 from cogency_tui.linear.commands import run_command
-from cogency_tui.linear.input import InputLines, own_command
+from cogency_tui.linear.input import InputLines
 from cogency_tui.linear.questions import Questions
 from cogency_tui.protocol.events import Event, Measure
-from cogency_tui.protocol.transcript import shown_text
+from cogency_tui.protocol.transcript import command_in, shown_text
 from cogency_tui.providers.models import describe_ending
 from cogency_tui.safe_text import one_line, reveal
 from cogency_tui.signal_delivery import on_signal
@@ -178,11 +178,11 @@ class LinearSession:
     async def _take(self, text: str) -> None:
         if not text:
             return
-        if not (text.startswith("/") or own_command(text)):
+        if not (text.startswith("/") or command_in(text)):
             await self.turn(text)
             return
         try:
-            await (run_command(self, text) if text.startswith("/") else self._run_own(own_command(text)))
+            await (run_command(self, text) if text.startswith("/") else self._run_own(command_in(text)))
         except CogencyError as exc:
             print_text(f"Error: {exc} Next step: {exc.hint}" if exc.hint else f"Error: {exc}")
 

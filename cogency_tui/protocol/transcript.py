@@ -35,6 +35,24 @@ _FENCE = re.compile("`{3,}")
 _RESULTS_END = re.compile(r"</(results)\b", re.IGNORECASE)
 
 
+def command_in(text: str) -> str:
+    """Return the command that the user runs with `!`; empty if the text is none.
+
+    With a second space before it, it keeps one, as in a shell whose history leaves it out: it is private, and
+    never shared.
+    """
+    if not text.startswith("!"):
+        return ""
+    command = text[1:].strip()
+    return f" {command}" if command and text.startswith("!  ") else command
+
+
+def is_private_command(event: Mapping[str, Any]) -> bool:
+    """Return whether an event is a command that the user ran privately."""
+    ran: Mapping[str, Any] = event.get("ran") or {}
+    return str(ran.get("command", "")).startswith(" ")
+
+
 class Answered(NamedTuple):
     """A result with its call; None where the call could not be parsed, or there was none."""
 

@@ -152,8 +152,12 @@ def host_of(name: str, settings: Settings, environ: Mapping[str, str]) -> str:
 
 
 def secrets(settings: Settings, environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the key variables that are set, with their values: never for the environment of a command."""
-    variables = {table.key_env for table in _tables(settings, environ).values()} - {""}
+    """Return the key variables that are set, with their values: never for the environment of a command. The
+    password of a team's database is one."""
+    variables = {table.key_env for table in _tables(settings, environ).values()}
+    variables = {*variables, settings.history.password_env} - {""}
+    if settings.history.url:
+        variables.add("PGPASSWORD")
     return {name: environ[name] for name in sorted(variables) if environ.get(name)}
 
 

@@ -482,13 +482,14 @@ class Bridge:
             await self.agent.retry_turn(queue, conversation_id=id, message_waits=self._message_waits, **until)
             return
         from cogency_tui.agent.image_mentions import image_mentions
+        from cogency_tui.protocol.transcript import command_in
 
         text = message.full
         if is_own_command(text) and message.attached:
             # The shell would run the label of the image in place of its path.
             raise UsageError("Not run: images go with messages, not with commands.", "Remove the image.")
         if is_own_command(text):
-            await self.agent.run_command(text[1:].strip(), queue, conversation_id=id)
+            await self.agent.run_command(command_in(text), queue, conversation_id=id)
         else:
             typed = message.text if message.own else ""
             await self.agent.run_turn(

@@ -12,7 +12,7 @@ from cogency_tui.agent.user_command import NAME
 from cogency_tui.config.schema import Mode
 from cogency_tui.errors import UsageError
 from cogency_tui.protocol.events import Event, RanCommand, UserEvent
-from cogency_tui.protocol.transcript import user_message, user_text
+from cogency_tui.protocol.transcript import command_in, is_private_command, user_message, user_text
 from cogency_tui.redaction import MARKER
 from cogency_tui.store.edits import Edits
 from cogency_tui.store.store import new_conversation_id
@@ -42,6 +42,24 @@ def command(line: str, outcome: str = "exit 0 after 0.1 s", output: str = "") ->
         "duration": 0.1,
     }
     return {"type": "user", "timestamp": 0.0, "content": f"! {line}", "ran": ran}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        *(("!ls", "ls"), ("! ls ", "ls"), ("!  ls", " ls"), ("!    ls", " ls"), ("!\tls", "ls")),
+        *(("!", ""), ("!  ", ""), ("ls", ""), (" !ls", "")),
+    ],
+)
+def test_a_second_space_makes_a_command_private(text: str, expected: str) -> None:
+    assert command_in(text) == expected
+    assert is_private_command(command(command_in(text))) is expected.startswith(" ")
+
+
+async def test_a_private_command_runs_as_any_other(make_agent: MakeAgent) -> None:
+    agent, conversation = make_agent(), new_conversation_id()
+    ran = stored_in(await run(agent, " echo one", conversation))
+    assert (ran["command"], ran["output"]) == (" echo one", "one")
 
 
 async def test_it_streams_its_output_and_is_stored_as_one_message(make_agent: MakeAgent) -> None:

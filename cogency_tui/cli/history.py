@@ -1,0 +1,374 @@
+"""`cogency-tui history`: shares conversations with a team through a PostgreSQL database."""
+
+import asyncio
+import os
+import sqlite3
+import time
+from collections.abc import Iterable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from cogency_tui.agent.recall.results import Hit
+from cogency_tui.cli.recall import describe_hit
+from cogency_tui.cli.standard_streams import agreed, print_json, print_text, talk
+from cogency_tui.config.schema import HistorySettings, data_path
+from cogency_tui.errors import HistoryServerError, UsageError
+from cogency_tui.safe_text import one_line
+from cogency_tui.store.project_scope import main_project
+from cogency_tui.store.search.query import parse
+from cogency_tui.store.search.searcher import Order
+from cogency_tui.store.search.snippets import snippet
+from cogency_tui.store.store import Store
+from cogency_tui.team.address import address_of
+from cogency_tui.team.connection import connected
+from cogency_tui.team.local_state import AUDIENCES, Audience, LocalState, Share, is_private
+from cogency_tui.team.push import (
+    LocalStore,
+    Report,
+    identify,
+    push_all,
+    pushing_alone,
+    settle_withdrawals,
+)
+from cogency_tui.team.schema import setup_script
+
+_PATIENCE = 120.0
+"""Seconds for a push that is under way to end."""
+
+
+def print_setup() -> int:
+    """Print the SQL that an administrator runs."""
+    print_text(setup_script().rstrip())
+    return 0
+
+
+async def print_status(settings: HistorySettings, *, as_json: bool) -> int:
+    """Print what is shared, and whether the database can be used; return 1 if it cannot."""
+    state = LocalState(data_path())
+    try:
+        shares = state.shares()
+        facts: dict[str, Any] = {"url": settings.url, "shares": [each._asdict() for each in shares]}
+        facts["private"] = settings.private
+        if worker := state.worker():
+            facts["worker"] = worker._asdict()
+        facts["waiting"] = await asyncio.to_thread(_count_waiting, state, settings)
+        try:
+            address = address_of(settings)
+            async with connected(address) as connection:
+                await identify(connection, state, settings)
+                facts |= await _facts(connection)
+        except HistoryServerError as exc:
+            facts["error"] = exc.advice
+    finally:
+        state.close()
+    if as_json:
+        print_json(facts)
+    else:
+        print_text("\n".join(_status_lines(facts, shares)))
+    return 1 if "error" in facts else 0
+
+
+def _count_waiting(state: LocalState, settings: HistorySettings) -> int:
+    """Count the conversations that wait to be pushed; none where there is no store yet."""
+    local = LocalStore(state.data)
+    try:
+        pushed = state.pushed(state.server(settings.url))
+        return local.waiting(state.shares(), settings, pushed)
+    except sqlite3.Error:
+        return 0
+    finally:
+        local.close()
+
+
+async def _facts(connection: Any) -> dict[str, Any]:
+    row = await connection.fetchrow(
+        "SELECT session_user::text AS user, (SELECT max(version) FROM cogency.versions) AS version,"
+        " pg_has_role(session_user, 'cogency_member', 'member') AS member"
+    )
+    facts: dict[str, Any] = dict(row)
+    if not row["member"]:
+        raise HistoryServerError(
+            f"You are not a member: the role {row['user']!r} lacks cogency_member.",
+            f"An administrator runs: GRANT cogency_member TO {row['user']};",
+        )
+    facts["projects"] = [
+        each["project"] for each in await connection.fetch("SELECT project FROM cogency.members ORDER BY 1")
+    ]
+    counts = await connection.fetchrow(
+        "SELECT count(*) FILTER (WHERE owner = session_user) AS own,"
+        " count(*) FILTER (WHERE owner <> session_user) AS others"
+        " FROM cogency.conversations WHERE call IS NULL"
+    )
+    return facts | dict(counts)
+
+
+def _status_lines(facts: dict[str, Any], shares: list[Share]) -> list[str]:
+    lines = [f"Database: {facts['url'] or 'none (history.url)'}"]
+    if "error" in facts:
+        lines.append(f"Not usable: {facts['error']}")
+    else:
+        projects = ", ".join(facts["projects"]) or "none"
+        lines.append(f"You are {facts['user']}; projects that you are a member of: {projects}")
+        lines.append(
+            f"Conversations there: {facts['own']:,} of yours, {facts['others']:,} of others that you see"
+        )
+    for share in shares:
+        lines.append(f"Shared: {share.project} as {share.name!r}, seen by {AUDIENCES[share.audience]}")
+    if not shares:
+        lines.append("No project is shared. `cogency-tui history share` shares this one.")
+    lines += [f"Private: {pattern}" for pattern in facts["private"]]
+    if worker := facts.get("worker"):
+        when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(worker["at"]))
+        lines.append(f"Last work of `watch`: {when}{_failure(worker['error'])}")
+    if facts["waiting"]:
+        lines.append(f"Conversations that wait to be pushed: {facts['waiting']:,}")
+    return lines
+
+
+def _failure(error: str) -> str:
+    return f": {error}" if error else ""
+
+
+async def share(
+    store: Store, settings: HistorySettings, project: Path, name: str, audience: Audience, *, yes: bool
+) -> int:
+    """Share a project after the user's yes; nothing is sent here. Return 1 without it.
+
+    Raises:
+        UsageError: it is private, or its name is none.
+    """
+    address = address_of(settings)
+    data = store.database.path.parent
+    main = await store.database.read(lambda connection: main_project(connection, data, str(project)))
+    if any(is_private(each, settings.private) for each in (main, str(project))):
+        raise UsageError(f"{main} is private: history.private names it.", "Remove it there first.")
+    name = name or Path(main).name
+    if not name.isprintable() or not 0 < len(name) <= 200:
+        raise UsageError(f"{name!r} cannot be the name of a project.", "Pass another one with --as.")
+    count = await store.count(main)
+    print_text(
+        f"Share all conversations of {main}, {count:,} now and all later ones, as {name!r} in"
+        f" {address.name}.\nThey are seen by {AUDIENCES[audience]}.\n"
+        "Sent: messages, answers, thoughts, calls, results, edits with the files' versions, and usage.\n"
+        "Never sent: recognized secrets, opaque reasoning, your profile, and commands that you run with a"
+        " second space before them (`!  command`)."
+    )
+    if not yes and not agreed("Share this project?"):
+        return 1
+    state, local = LocalState(data), LocalStore(data)
+    try:
+        state.share(main, name, audience)
+        added = [each for each in state.shares() if each.project == main]
+        shared = await asyncio.to_thread(local.shared, added, settings)
+        state.bring_back(state.server(settings.url), [each.id for each in shared], with_project=True)
+    finally:
+        state.close()
+        local.close()
+    print_text(f"{main} is shared. `cogency-tui history unshare` ends this.")
+    return 0
+
+
+async def unshare(store: Store, settings: HistorySettings, project: Path, *, keep: bool) -> int:
+    """End the sharing of a project, and withdraw its conversations unless the user keeps them there."""
+    data = store.database.path.parent
+    main = await store.database.read(lambda connection: main_project(connection, data, str(project)))
+    state = LocalState(data)
+    try:
+        found = [each for each in state.shares() if each.project == main]
+        if not state.unshare(main):
+            raise UsageError(f"{main} is not shared.")
+        # A push that is under way may still send some of it.
+        async with pushing_alone(data, _PATIENCE):
+            local = LocalStore(data)
+            # Also of a project that has become private since.
+            whole = msgspec.structs.replace(settings, private=[])
+            shared = await asyncio.to_thread(local.shared, found, whole)
+            local.close()
+            server = state.server(settings.url)
+            pushed = [id for each in shared if (id := each.id) in state.pushed(server)]
+        if keep or not pushed:
+            print_text(f"{main} is no longer shared; {len(pushed):,} conversations stay there.")
+            return 0
+        state.withdraw(server, pushed, with_project=True)
+        print_text(f"{main} is no longer shared.")
+        return await _withdraw_now(settings, state, data)
+    finally:
+        state.close()
+
+
+async def withdraw(store: Store, settings: HistorySettings, prefix: str) -> int:
+    """Withdraw a conversation, with those of its sub-agents; it is not pushed again."""
+    conversation = await store.resolve(prefix)
+    data = store.database.path.parent
+    state = LocalState(data)
+    try:
+        server = state.server(settings.url)
+        if not server:
+            async with connected(address_of(settings)) as connection:
+                server = await identify(connection, state, settings)
+        state.withdraw(server, [conversation.id])
+        return await _withdraw_now(settings, state, data)
+    finally:
+        state.close()
+
+
+async def _withdraw_now(settings: HistorySettings, state: LocalState, data: Path) -> int:
+    """Withdraw what waits for it; where the database cannot be reached, it remains noted."""
+    local = LocalStore(data)
+    try:
+        async with connected(address_of(settings)) as connection:
+            server = await identify(connection, state, settings)
+            count = await settle_withdrawals(connection, local, state, server)
+    except HistoryServerError as exc:
+        talk(f"{exc.sentence} What is to be withdrawn is noted, and done with the next push.")
+        return 1
+    finally:
+        local.close()
+    print_text(f"{count:,} conversation{'' if count == 1 else 's'} withdrawn.")
+    return 0
+
+
+async def push(store: Store, settings: HistorySettings, prefix: str) -> int:
+    """Push what is new once; with `prefix` that conversation, even if it was withdrawn."""
+    data = store.database.path.parent
+    address = address_of(settings)
+    ids: list[str] | None = None
+    if prefix:
+        conversation = await store.resolve(prefix)
+        ids = [conversation.id]
+        await _require_shared(data, settings, conversation.id)
+        state = LocalState(data)
+        state.bring_back(state.server(settings.url), ids)
+        state.close()
+    report = await push_all(address, data, settings, ids)
+    _print_report(report)
+    return 1 if report.failures else 0
+
+
+async def _require_shared(data: Path, settings: HistorySettings, id: str) -> None:
+    state, local = LocalState(data), LocalStore(data)
+    try:
+        shared = await asyncio.to_thread(local.shared, state.shares(), settings)
+    finally:
+        state.close()
+        local.close()
+    if id not in {each.id for each in shared}:
+        raise UsageError(
+            "The project of this conversation is not shared.", "Share it: cogency-tui history share"
+        )
+
+
+def _print_report(report: Report) -> None:
+    count = len(report.conversations)
+    print_text(f"{count:,} conversation{'' if count == 1 else 's'} and {report.events:,} events pushed.")
+    for failure in sorted(set(report.failures.values())):
+        talk(failure)
+
+
+async def pull(store: Store, settings: HistorySettings, name: str) -> int:
+    """Pull a conversation of another's, and print its id here."""
+    from cogency_tui.team import pull as pulling
+
+    state = LocalState(store.database.path.parent)
+    try:
+        async with connected(address_of(settings)) as connection:
+            server = await identify(connection, state, settings)
+            found = await pulling.find(connection, name)
+            id = await pulling.pull(connection, store, state, server, found)
+    finally:
+        state.close()
+    print_text(id)
+    talk(f"{found.title or 'Untitled'}, of {found.owner}: read it here, or fork it to go on with it.")
+    return 0
+
+
+async def watch(settings: HistorySettings) -> int:
+    """Push and pull until an interrupt, or until the program that started this has ended."""
+    from cogency_tui.team.worker import parent_is_gone, work
+
+    if not await work(data_path(), settings, parent_is_gone(os.getppid())):
+        talk("Another process does this already.")
+    return 0
+
+
+async def search_team(
+    settings: HistorySettings, query: str, *, project: str | None, limit: int, best: bool, as_json: bool
+) -> int:
+    """Print the team's conversations that match; return 1 if there are none."""
+    from cogency_tui.team.search import search
+
+    order: Order = "best" if best else "newest"
+    parsed = parse(query)
+    async with connected(address_of(settings)) as connection:
+        page = await search(connection, parsed, order=order, limit=limit, project=project)
+    for problem in parsed.problems:
+        talk(f"Searched as text: {problem}.")
+    for each in page.found:
+        found = each.match.conversation
+        hits = [_hit(document, parsed.terms) for document in each.match.hits]
+        if as_json:
+            facts = {"owner": each.owner, "machine": each.machine, "shared_as": each.project}
+            print_json({**facts, "conversation": asdict(found), "hits": [asdict(hit) for hit in hits]})
+            continue
+        when = time.strftime("%Y-%m-%d %H:%M", time.localtime(found.updated))
+        facts = (found.original, when, one_line(f"{each.owner} in {each.project}"))
+        print_text(
+            "\n".join(
+                [one_line(found.title) or "Untitled", f"  {'  '.join(facts)}", *map(describe_hit, hits)]
+            )
+        )
+    if not page.found and not as_json:
+        talk("Nothing of the team's matches.")
+    if page.next is not None and not as_json:
+        talk(f"More matches: use --limit {limit * 2}.")
+    return 0 if page.found else 1
+
+
+def _hit(document: Any, terms: tuple[str, ...]) -> Hit:
+    text, marks = snippet(document, terms)
+    event = max(document.source, 0)
+    return Hit(event, document.conversation, document.kind, document.tool, document.timestamp, text, marks)
+
+
+async def print_team_usage(
+    settings: HistorySettings, since: float | None, before: float, *, as_json: bool
+) -> int:
+    """Print what the team used, by user, project and model, for those who may see it."""
+    async with connected(address_of(settings)) as connection:
+        rows = await connection.fetch(
+            "SELECT * FROM cogency.team_usage($1, $2) ORDER BY cost DESC NULLS LAST, owner, project, model",
+            since or 0.0,
+            before,
+        )
+    if as_json:
+        print_json([_usage(row) for row in rows])
+        return 0
+    for line in _table(rows):
+        print_text(line)
+    if not rows:
+        talk("The team used nothing in this time.")
+    return 0
+
+
+def _usage(row: Any) -> dict[str, Any]:
+    found = dict(row)
+    return found | {name: int(found[name] or 0) for name in ("input", "output", "cached")}
+
+
+def _table(rows: Iterable[Any]) -> list[str]:
+    cells = [["user", "project", "model", "requests", "sent", "generated", "cost"]]
+    for row in rows:
+        figures = [f"{int(row[name] or 0):,}" for name in ("requests", "input", "output")]
+        cells.append([row["owner"], row["project"], row["model"], *figures, f"${row['cost'] or 0:.2f}"])
+    widths = [max(len(row[at]) for row in cells) for at in range(7)]
+    return [
+        "  ".join(
+            cell.ljust(width) if at < 3 else cell.rjust(width)
+            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in cells
+        if len(cells) > 1
+    ]

@@ -1,0 +1,159 @@
+"""Connections to a team's database. All failures become a `HistoryServerError`, here and nowhere else.
+
+Each statement has a time limit, on both sides: a network that hangs is a failure like any other.
+"""
+
+import os
+import ssl
+from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any, Protocol
+
+from cogency_tui.errors import HistoryServerError, UsageError
+from cogency_tui.team.address import Address
+from cogency_tui.team.schema import VERSION
+
+PATIENCE = 15.0
+"""Seconds for a connection, and for each of its statements but a long push."""
+
+_SETUP = "Its administrator runs the output of `cogency-tui history setup --print` there."
+
+
+class Connection(Protocol):
+    """A connection of the driver, as far as it is used here; its own types are not complete."""
+
+    async def execute(self, query: str, *args: object, timeout: float | None = None) -> str: ...
+
+    async def fetch(self, query: str, *args: object) -> list[Any]: ...
+
+    async def fetchrow(self, query: str, *args: object) -> Any: ...
+
+    async def fetchval(self, query: str, *args: object) -> Any: ...
+
+    async def add_listener(self, channel: str, callback: Callable[..., object]) -> None: ...
+
+    def transaction(
+        self, *, isolation: str | None = None, readonly: bool = False
+    ) -> AbstractAsyncContextManager[object]: ...
+
+    def is_closed(self) -> bool: ...
+
+    async def close(self, *, timeout: float | None = None) -> None: ...
+
+    def terminate(self) -> None: ...
+
+
+async def connect(url: str, **options: Any) -> Connection:
+    """Connect, without checks and translated errors."""
+    # Imported as a module without types: it takes a tenth of a second, and few users have it.
+    return await import_module("asyncpg").connect(url, **options)
+
+
+@asynccontextmanager
+async def connected(address: Address, *, patience: float = PATIENCE) -> AsyncGenerator[Connection]:
+    """Connect, and check that the database has a schema that this program knows.
+
+    Raises:
+        UsageError: the driver is not installed.
+        HistoryServerError: the server cannot be used; also from the block.
+    """
+    if find_spec("asyncpg") is None:
+        raise UsageError(
+            "A team's database needs an extra that is not installed.",
+            "Install it: pip install 'cogency-tui[postgres]'",
+        )
+    limit = str(int(patience * 1000))
+    with translated(address):
+        connection = await connect(
+            address.url,
+            timeout=patience,
+            command_timeout=patience + 1,
+            server_settings={
+                "application_name": "cogency-tui",
+                "statement_timeout": limit,
+                "lock_timeout": limit,
+                "idle_in_transaction_session_timeout": limit,
+            },
+            **address.options,
+        )
+        try:
+            await check_version(connection, address)
+            yield connection
+        finally:
+            await _closed(connection)
+
+
+async def check_version(connection: Connection, address: Address) -> None:
+    """Require a schema that this program knows.
+
+    Raises:
+        HistoryServerError: it is older, newer, or none.
+    """
+    if not await connection.fetchval("SELECT to_regclass('cogency.versions') IS NOT NULL"):
+        raise HistoryServerError(f"The database {address.name} has no history.", _SETUP)
+    row = await connection.fetchrow("SELECT max(version), max(oldest_client) FROM cogency.versions")
+    found, oldest = row or (0, 0)
+    if (found or 0) < VERSION:
+        raise HistoryServerError(
+            f"The database {address.name} has version {found or 0} of the history, and this program needs"
+            f" {VERSION}.",
+            _SETUP,
+        )
+    if oldest > VERSION:
+        raise HistoryServerError(
+            f"The database {address.name} has version {found} of the history, which needs a newer program.",
+            "Update cogency-tui.",
+        )
+
+
+@contextmanager
+def translated(address: Address) -> Generator[None]:
+    """Convert the driver's errors.
+
+    Raises:
+        HistoryServerError: the server cannot be reached, refuses, or fails.
+    """
+    import asyncpg
+
+    try:
+        yield
+    except asyncpg.InvalidAuthorizationSpecificationError as exc:
+        hint = "The password comes from history.password_env, PGPASSWORD or ~/.pgpass."
+        raise HistoryServerError(f"The database {address.name} refuses you: {_words(exc)}.", hint) from exc
+    except asyncpg.InsufficientPrivilegeError as exc:
+        hint = "Its administrator grants cogency_member, or cogency_usage for the usage of the team."
+        raise HistoryServerError(
+            f"The database {address.name} does not allow it: {_words(exc)}.", hint
+        ) from exc
+    except asyncpg.InvalidCatalogNameError as exc:
+        raise HistoryServerError(f"There is no database {address.name}: {_words(exc)}.", _SETUP) from exc
+    except TimeoutError as exc:
+        message = f"The database {address.name} did not answer in time."
+        raise HistoryServerError(message, passing=True) from exc
+    except ssl.SSLError as exc:
+        words = exc.verify_message if isinstance(exc, ssl.SSLCertVerificationError) else _words(exc)
+        message = f"The certificate of the database {address.name} is not accepted: {words}."
+        hint = "sslrootcert=FILE in history.url names the certificate of your authority."
+        raise HistoryServerError(message, hint) from exc
+    except OSError as exc:
+        words = os.strerror(exc.errno) if exc.errno and exc.errno > 0 else _words(exc)
+        raise HistoryServerError(
+            f"The database {address.name} is out of reach: {words}.", passing=True
+        ) from exc
+    except (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError) as exc:
+        raise HistoryServerError(f"The database {address.name} fails: {_words(exc)}.", passing=True) from exc
+
+
+def _words(error: BaseException) -> str:
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    return lines[0].rstrip(".")[:300]
+
+
+async def _closed(connection: Connection) -> None:
+    """Close a connection, which may hang, in bounded time."""
+    try:
+        await connection.close(timeout=2)
+    except Exception:
+        connection.terminate()

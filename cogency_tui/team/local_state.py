@@ -1,0 +1,269 @@
+"""What this machine knows about sharing: which projects are shared, what was pushed, and how it goes.
+
+A file of its own beside the store, so that nothing here waits for the store or delays it. Positions are of
+one database (its identity): another one begins anew. What is lost here is pushed again, and changes nothing
+there.
+"""
+
+import os
+import sqlite3
+import time
+from collections.abc import Generator, Iterable, Mapping
+from contextlib import contextmanager, suppress
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, cast
+
+import msgspec
+
+from cogency_tui import private_files
+from cogency_tui.config.worktree_paths import is_worktree
+from cogency_tui.errors import StoreError
+from cogency_tui.store.column_text import from_column, to_column
+from cogency_tui.store.increments import START, Position
+from cogency_tui.store.project_scope import main_projects
+
+FILE = "team.db"
+
+Audience = Literal["own", "project", "team"]
+AUDIENCES: Mapping[Audience, str] = {
+    "own": "only you, on each of your machines",
+    "project": "the members of the project",
+    "team": "everyone in the database",
+}
+"""Who sees what is shared, in words."""
+
+_TABLES = """
+CREATE TABLE IF NOT EXISTS shares
+    (project TEXT PRIMARY KEY, name TEXT NOT NULL, audience TEXT NOT NULL, since REAL NOT NULL);
+CREATE TABLE IF NOT EXISTS pushed
+    (server TEXT, id TEXT, position TEXT NOT NULL, revision INTEGER NOT NULL, name TEXT NOT NULL,
+     audience TEXT NOT NULL, PRIMARY KEY (server, id)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS withdrawn
+    (server TEXT, id TEXT, state TEXT NOT NULL, with_project INTEGER NOT NULL, PRIMARY KEY (server, id))
+    WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS pulled
+    (server TEXT, origin TEXT, id TEXT, revision INTEGER NOT NULL, PRIMARY KEY (server, origin, id))
+    WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS servers (url TEXT PRIMARY KEY, server TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS worker
+    (one INTEGER PRIMARY KEY CHECK (one = 1), at REAL NOT NULL, waiting INTEGER NOT NULL,
+     error TEXT NOT NULL, contact REAL NOT NULL);
+"""
+
+
+WithdrawalState = Literal["waits", "gone", "returns"]
+"""A withdrawal waits for the server, is done, or is to be reverted."""
+
+
+class Share(NamedTuple):
+    """A project that the user shares: its directory, its name for others, and who sees it."""
+
+    project: str
+    name: str
+    audience: Audience
+    since: float
+
+
+class Pushed(NamedTuple):
+    """How much of a conversation is there, and how it is shared there."""
+
+    position: Position = START
+    revision: int = 0
+    name: str = ""
+    audience: str = ""
+
+
+class WorkerState(NamedTuple):
+    """How the worker does: conversations that wait, the last failure (empty if none since the last success),
+    and the time of the last contact."""
+
+    at: float
+    waiting: int
+    error: str
+    contact: float
+
+
+class LocalState:
+    """The state in a data directory. Several processes may use it at once.
+
+    Raises:
+        StoreError: from all methods, if the file cannot be used.
+    """
+
+    def __init__(self, data: Path) -> None:
+        self.data = data
+        self.path = data / FILE
+        with self._failures():
+            if not self.path.exists():
+                private_files.make_directory(data)
+                os.close(os.open(self.path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
+            self._connection = sqlite3.connect(
+                self.path, timeout=10, isolation_level=None, check_same_thread=False
+            )
+            self._connection.execute("PRAGMA journal_mode = WAL")
+            self._connection.executescript(_TABLES)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._connection.close()
+
+    # Shares
+
+    def shares(self) -> list[Share]:
+        """Return the shared projects."""
+        rows = self._rows("SELECT project, name, audience, since FROM shares ORDER BY project")
+        return [
+            Share(from_column(project), name, cast("Audience", audience), since)
+            for project, name, audience, since in rows
+        ]
+
+    def share(self, project: str, name: str, audience: Audience) -> None:
+        """Note the user's yes to sharing a project."""
+        sql = "INSERT OR REPLACE INTO shares VALUES (?, ?, ?, ?)"
+        self._write(sql, to_column(project), name, audience, time.time())
+
+    def unshare(self, project: str) -> bool:
+        """Note that a project is no longer shared; return whether it was."""
+        return self._write("DELETE FROM shares WHERE project = ?", to_column(project)) > 0
+
+    # Positions
+
+    def server(self, url: str) -> str:
+        """Return the identity of the database at an address, as far as known."""
+        rows = self._rows("SELECT server FROM servers WHERE url = ?", url)
+        return rows[0][0] if rows else ""
+
+    def note_server(self, url: str, server: str) -> None:
+        """Note the identity of the database at an address."""
+        if self.server(url) != server:
+            self._write("INSERT OR REPLACE INTO servers VALUES (?, ?)", url, server)
+
+    def pushed(self, server: str) -> dict[str, Pushed]:
+        """Return what was pushed, by conversation."""
+        sql = "SELECT id, position, revision, name, audience FROM pushed WHERE server = ?"
+        found: dict[str, Pushed] = {}
+        for id, position, revision, name, audience in self._rows(sql, server):
+            with suppress(msgspec.DecodeError):
+                decoded = msgspec.json.decode(position, type=Position)
+                found[id] = Pushed(decoded, revision, name, audience)
+        return found
+
+    def note_pushed(self, server: str, id: str, pushed: Pushed) -> None:
+        """Note what the server has committed."""
+        position = msgspec.json.encode(pushed.position).decode()
+        sql = "INSERT OR REPLACE INTO pushed VALUES (?, ?, ?, ?, ?, ?)"
+        self._write(sql, server, id, position, pushed.revision, pushed.name, pushed.audience)
+
+    def forget_pushed(self, server: str, id: str) -> None:
+        """Begin a conversation anew: the server has less of it than it had."""
+        self._write("DELETE FROM pushed WHERE server = ? AND id = ?", server, id)
+
+    def withdrawn(self, server: str, state: WithdrawalState | None = None) -> set[str]:
+        """Return the withdrawn conversations, which are not pushed: all, or those in a state."""
+        sql = "SELECT id FROM withdrawn WHERE server = ? AND coalesce(?, state) = state"
+        return {id for (id,) in self._rows(sql, server, state)}
+
+    def withdraw(self, server: str, ids: Iterable[str], *, with_project: bool = False) -> None:
+        """Note that conversations are to be withdrawn; `with_project`: because their project is no longer
+        shared, until it is again."""
+        with self._transaction():
+            for id in ids:
+                self._write(
+                    "INSERT OR IGNORE INTO withdrawn VALUES (?, ?, 'waits', ?)", server, id, with_project
+                )
+
+    def note_withdrawn(self, server: str, id: str) -> None:
+        """Note that a conversation is gone there."""
+        with self._transaction():
+            self._write("INSERT OR IGNORE INTO withdrawn VALUES (?, ?, 'gone', 0)", server, id)
+            self._write("UPDATE withdrawn SET state = 'gone' WHERE server = ? AND id = ?", server, id)
+            self.forget_pushed(server, id)
+
+    def bring_back(self, server: str, ids: Iterable[str], *, with_project: bool = False) -> None:
+        """Note that withdrawn conversations may be pushed again; `with_project` as for `withdraw`."""
+        sql = "UPDATE withdrawn SET state = 'returns' WHERE server = ? AND id = ? AND with_project >= ?"
+        with self._transaction():
+            for id in ids:
+                self._write(sql, server, id, with_project)
+
+    def note_returned(self, server: str, id: str) -> None:
+        """Note that a conversation may be pushed again."""
+        self._write("DELETE FROM withdrawn WHERE server = ? AND id = ?", server, id)
+
+    def pulled(self, server: str) -> dict[tuple[str, str], int]:
+        """Return the revisions of others' conversations that were pulled, by origin and id."""
+        sql = "SELECT origin, id, revision FROM pulled WHERE server = ?"
+        return {(origin, id): revision for origin, id, revision in self._rows(sql, server)}
+
+    def note_pulled(self, server: str, origin: str, id: str, revision: int) -> None:
+        """Note that a conversation of another's was pulled."""
+        self._write("INSERT OR REPLACE INTO pulled VALUES (?, ?, ?, ?)", server, origin, id, revision)
+
+    # The worker
+
+    def worker(self) -> WorkerState | None:
+        """Return how the worker does; None before it has ever run."""
+        rows = self._rows("SELECT at, waiting, error, contact FROM worker")
+        return WorkerState(*rows[0]) if rows else None
+
+    def note_worker(self, waiting: int, error: str, *, contact: bool) -> None:
+        """Note how the worker does."""
+        now = time.time()
+        self._write(
+            "INSERT INTO worker VALUES (1, ?1, ?2, ?3, iif(?4, ?1, 0)) ON CONFLICT (one) DO UPDATE SET"
+            " at = ?1, waiting = ?2, error = ?3, contact = iif(?4, ?1, contact)",
+            *(now, waiting, error, contact),
+        )
+
+    def _rows(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
+        with self._failures():
+            return self._connection.execute(sql, values).fetchall()
+
+    def _write(self, sql: str, *values: object) -> int:
+        with self._failures():
+            return self._connection.execute(sql, values).rowcount
+
+    @contextmanager
+    def _transaction(self) -> Generator[None]:
+        with self._failures():
+            self._connection.execute("BEGIN IMMEDIATE")
+            with self._connection:
+                yield
+
+    @contextmanager
+    def _failures(self) -> Generator[None]:
+        try:
+            yield
+        except (OSError, sqlite3.Error) as exc:
+            hint = "It only says what was shared: it can be removed, and projects shared anew."
+            raise StoreError(f"{self.path} cannot be used: {exc}.", hint) from exc
+
+
+def is_private(project: str, patterns: Iterable[str]) -> bool:
+    """Return whether a project is one that the patterns name, or is below one."""
+    for pattern in patterns:
+        given = str(Path(pattern).expanduser())
+        head, _, rest = given.rpartition("/")
+        for each in {given, f"{os.path.realpath(head)}/{rest}", os.path.realpath(given)}:
+            if fnmatchcase(project, each) or fnmatchcase(project, f"{each.rstrip('/')}/*"):
+                return True
+    return False
+
+
+def shared_projects(
+    data: Path, shares: Iterable[Share], projects: Iterable[str], patterns: Iterable[str]
+) -> dict[str, Share]:
+    """Return the share of each of these directories that is shared and not private. A worktree is shared with
+    its project, and private with it."""
+    by_project = {share.project: share for share in shares}
+    patterns = list(patterns)
+    found: dict[str, Share] = {}
+    mains = main_projects(data, [*projects, *by_project])
+    for project in projects:
+        main = mains[project]
+        share = by_project.get(main)
+        unknown = is_worktree(data, project) and main == project
+        if share and not unknown and not any(is_private(each, patterns) for each in (project, main)):
+            found[project] = share
+    return found

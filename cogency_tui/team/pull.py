@@ -1,0 +1,234 @@
+"""Pulling: a conversation of another's, with those of its sub-agents, into the local store, where it can be
+read, searched and forked. What arrives goes through the decoder of imports, a small transaction a part, so
+that no turn waits for it."""
+
+import base64
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+import msgspec
+
+from cogency_tui.errors import HistoryServerError, UsageError
+from cogency_tui.store import foreign_sessions, increments, origins
+from cogency_tui.store.blobs import Blobs
+from cogency_tui.store.column_text import to_column
+from cogency_tui.store.export_import import blamed_on, parsed_line
+from cogency_tui.store.increments import Position, Taken
+from cogency_tui.store.origins import PREFIX, Origin
+from cogency_tui.store.search.index_file import BLOBS
+from cogency_tui.store.store import Store
+from cogency_tui.team.connection import Connection
+from cogency_tui.team.local_state import LocalState
+from cogency_tui.team.rows import encoded
+
+_EVENTS, _USAGE, _EDITS = 200, 500, 40
+"""Most rows of a part."""
+
+_FIND = (
+    "SELECT c.origin, c.id, c.owner, c.title, o.name FROM cogency.conversations c"
+    " JOIN cogency.origins o ON o.id = c.origin WHERE c.call IS NULL"
+)
+_BELOW = """
+WITH RECURSIVE below AS (
+    SELECT c.id, 0 AS depth FROM cogency.conversations c WHERE c.origin = $1 AND c.id = $2
+    UNION ALL
+    SELECT c.id, b.depth + 1 FROM cogency.conversations c JOIN below b ON c.parent = b.id
+    WHERE c.origin = $1 AND c.call IS NOT NULL AND b.depth < 20
+)
+SELECT c.id, c.record, c.changing, c.position, c.revision FROM cogency.conversations c
+JOIN (SELECT id, min(depth) AS depth FROM below GROUP BY id) b ON b.id = c.id
+WHERE c.origin = $1 ORDER BY b.depth, c.id
+"""
+_CANDIDATES = 5
+
+
+class TeamConversation(NamedTuple):
+    """A conversation there: its origin, its id in it, and who owns it."""
+
+    origin: str
+    id: str
+    owner: str
+    title: str
+    machine: str
+
+
+async def find(connection: Connection, name: str) -> TeamConversation:
+    """Return the conversation whose id is `name` or begins with it; `ORIGIN/ID` names its origin as well.
+
+    Raises:
+        UsageError: there is none that the user may see, or there are several.
+    """
+    origin, _, id = name.rpartition("/")
+    escaped = id.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+    where = f"c.id LIKE $1 AND ($2 = '' OR c.origin = $2) ORDER BY c.updated DESC LIMIT {_CANDIDATES + 1}"
+    sql = f"{_FIND} AND {where}"
+    found = [TeamConversation(*row) for row in await connection.fetch(sql, f"{escaped}%", origin)]
+    exact = [each for each in found if each.id == id]
+    if len(exact) == 1 or len(found) == 1:
+        return (exact or found)[0]
+    if not found:
+        raise UsageError(
+            f"No conversation of the team begins with {name!r}.", "Find it with `cogency-tui recall --team`."
+        )
+    shown = ", ".join(f"{each.origin}/{each.id} ({each.title or 'untitled'})" for each in found[:_CANDIDATES])
+    raise UsageError(f"Several conversations begin with {name!r}: {shown}.", "Use more characters of the ID.")
+
+
+async def pull(
+    connection: Connection, store: Store, state: LocalState, server: str, found: TeamConversation
+) -> str:
+    """Store what is new of a conversation here; return its id here.
+
+    Raises:
+        UsageError: it is one of ours, or something in it is invalid.
+        HistoryServerError: it is no longer there.
+    """
+    own = await store.database.read(origins.own)
+    if found.origin == own.id:
+        raise UsageError("That conversation is one of yours, and here.", f"Open it: {found.id}.")
+    blobs = Blobs(store.database.path.parent / BLOBS)
+    origin = Origin(found.origin, found.machine)
+    async with connection.transaction(isolation="repeatable_read", readonly=True):
+        rows = await connection.fetch(_BELOW, found.origin, found.id)
+        if not rows or rows[0]["id"] != found.id:
+            raise HistoryServerError("That conversation is no longer there, or no longer shared with you.")
+        id = ""
+        for row in rows:
+            taken = await _pull_one(connection, store, blobs, origin, row)
+            id = id or taken
+    await store.database.write(increments.link)
+    for row in rows:
+        state.note_pulled(server, found.origin, row["id"], row["revision"])
+    return id
+
+
+async def changed(connection: Connection, state: LocalState, server: str) -> list[TeamConversation]:
+    """Return the pulled conversations of which there is more now."""
+    pulled = state.pulled(server)
+    if not pulled:
+        return []
+    given = list(pulled)
+    sql = (
+        "SELECT DISTINCT c.origin, c.id, c.owner, c.title, o.name, c.call, c.revision"
+        " FROM unnest($1::text[], $2::text[]) AS known (origin, id)"
+        " JOIN cogency.conversations c ON c.origin = known.origin AND c.id = known.id"
+        " JOIN cogency.origins o ON o.id = c.origin"
+    )
+    rows = await connection.fetch(sql, [origin for origin, _ in given], [id for _, id in given])
+    return [
+        TeamConversation(*row[:5])
+        for row in rows
+        if row["call"] is None and row["revision"] > pulled[row["origin"], row["id"]]
+    ]
+
+
+async def _pull_one(connection: Connection, store: Store, blobs: Blobs, origin: Origin, row: Any) -> str:
+    """Pull one conversation in parts."""
+    head = _head(row["record"])
+    id: str = row["id"]
+    sent: set[str] = set()
+    while True:
+        reached = await store.database.read(lambda connection: _reached(connection, origin, id))
+        lines, to, whole = await _part(connection, origin.id, id, reached, sent)
+        if whole:
+            lines += filter(None, row["changing"].split("\n"))
+        first = {**head, "since": msgspec.to_builtins(reached), "to": msgspec.to_builtins(to), "whole": whole}
+        given = [encoded(first), *lines]
+        taken: Taken = await store.database.write(
+            lambda connection, given=given: increments.take(connection, blobs, origin, given)
+        )
+        if taken.waits:
+            raise HistoryServerError(f"The conversation cannot be pulled: {taken.waits} is missing.")
+        if whole:
+            return taken.id
+
+
+def _head(record: str) -> dict[str, Any]:
+    """Return the first line of an increment.
+
+    Raises:
+        UsageError: it is none.
+    """
+    with blamed_on(1):
+        given = parsed_line(record)
+        return {name: given[name] for name in ("conversation", "owner")}
+
+
+def _reached(connection: Any, origin: Origin, id: str) -> Position:
+    found = foreign_sessions.find(connection, f"{PREFIX}{origin.id}", id)
+    if found is None:
+        return increments.START
+    sql = "SELECT event, usage, edit FROM received WHERE id = ?"
+    row = connection.execute(sql, (to_column(found.id),)).fetchone()
+    return Position(*row) if row else increments.START
+
+
+async def _part(
+    connection: Connection, origin: str, id: str, reached: Position, sent: set[str]
+) -> tuple[list[str], Position, bool]:
+    """Return the lines of what follows `reached`, the position behind them, and whether they are the last."""
+    sql = "SELECT number, {} AS line FROM cogency.{} WHERE origin = $1 AND conversation = $2 AND number > $3"
+
+    async def read(column: str, table: str, most: int, after: int) -> list[Any]:
+        query = sql.format(column, table) + f" ORDER BY number LIMIT {most + 1}"
+        return await connection.fetch(query, origin, id, after)
+
+    events = await read("body", "events", _EVENTS, reached.event)
+    usage = await read("record", "usage", _USAGE, reached.usage)
+    edits = await read("record", "edits", _EDITS, reached.edit)
+    whole = len(events) <= _EVENTS and len(usage) <= _USAGE and len(edits) <= _EDITS
+    events, usage, edits = events[:_EVENTS], usage[:_USAGE], edits[:_EDITS]
+    digests = list(_digests([row["line"] for row in (*events, *edits)]))
+    lines = await _contents(connection, origin, id, [each for each in digests if each not in sent])
+    sent.update(digests)
+    lines += [f'{{"event":{row["line"]},"number":{row["number"]}}}' for row in events]
+    lines += [f'{{"usage":{row["line"]},"number":{row["number"]}}}' for row in usage]
+    lines += [f'{{"edit":{row["line"]}}}' for row in edits]
+    last = (
+        rows[-1]["number"] if rows else number
+        for rows, number in ((events, reached.event), (usage, reached.usage), (edits, reached.edit))
+    )
+    event, cycle, edit = last
+    return lines, Position(event, cycle, edit), whole
+
+
+async def _contents(connection: Connection, origin: str, id: str, digests: list[str]) -> list[str]:
+    if not digests:
+        return []
+    sql = (
+        "SELECT c.digest, c.data FROM cogency.content_uses u"
+        " JOIN cogency.contents c ON c.owner = u.owner AND c.digest = u.digest"
+        " WHERE u.origin = $1 AND u.conversation = $2 AND u.digest = ANY ($3)"
+    )
+    return [
+        encoded({"content": digest, "size": len(data), "data": base64.b64encode(data).decode()})
+        for digest, data in await connection.fetch(sql, origin, id, digests)
+    ]
+
+
+def _digests(lines: Iterable[str]) -> Iterable[str]:
+    """Yield the digests that events and edits refer to; what is invalid is left to the decoder."""
+    for line in lines:
+        if "digest" not in line:
+            continue
+        with suppress(ValueError, RecursionError):
+            found = msgspec.json.decode(line, type=_Referring, strict=False)
+            yield from filter(None, (found.before_digest, found.after_digest))
+            yield from (image.digest for image in (*found.images, *found.payload.images))
+
+
+class _Image(msgspec.Struct):
+    digest: str = ""
+
+
+class _Payload(msgspec.Struct):
+    images: list[_Image] = []
+
+
+class _Referring(_Payload):
+    """What an event or an edit refers to by digests."""
+
+    before_digest: str = ""
+    after_digest: str = ""
+    payload: _Payload = msgspec.field(default_factory=_Payload)

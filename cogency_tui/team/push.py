@@ -1,0 +1,442 @@
+"""Pushing: what is new of the user's own shared conversations, an increment a transaction.
+
+Invariant: a position is stored after the server has committed what is before it. What is sent again, because
+an answer or a process was lost, is there already, and changes nothing. Pushes of a user follow each other,
+so that a late one cannot overwrite a newer row.
+"""
+
+import asyncio
+import sqlite3
+import time
+from collections.abc import AsyncGenerator, Iterable, Mapping
+from contextlib import ExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from cogency_tui.config.schema import HistorySettings
+from cogency_tui.errors import HistoryServerError
+from cogency_tui.file_lock import file_lock
+from cogency_tui.store import origins
+from cogency_tui.store.blobs import Blobs
+from cogency_tui.store.column_text import from_column, to_column
+from cogency_tui.store.database import FILE, open_to_read
+from cogency_tui.store.increments import outgoing, own_conversations
+from cogency_tui.store.origins import Origin
+from cogency_tui.store.search.index_file import BLOBS
+from cogency_tui.team.address import Address
+from cogency_tui.team.connection import PATIENCE, Connection, connected
+from cogency_tui.team.local_state import LocalState, Pushed, Share, shared_projects
+from cogency_tui.team.rows import Rows, folded, rows_of, storable
+
+_LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('cogency.push ' || session_user, 0))"
+_ORIGIN = (
+    "INSERT INTO cogency.origins (id, name) VALUES ($1, $2)"
+    " ON CONFLICT (id) DO UPDATE SET name = excluded.name WHERE origins.name <> excluded.name"
+)
+_COLUMNS = (
+    *("origin", "id", "project", "share", "parent", "call", "title", "turns", "cost", "updated", "trashed"),
+    *("folded_title", "folded_model", "folded_directory", "folded_branch", "record", "changing", "position"),
+    "revision",
+)
+_CONVERSATION = (
+    f"INSERT INTO cogency.conversations ({', '.join(_COLUMNS)})"
+    f" VALUES ({', '.join(f'${number}' for number in range(1, len(_COLUMNS) + 1))})"
+    " ON CONFLICT (origin, id) DO UPDATE SET "
+    + ", ".join(
+        f"{name} = excluded.{name}"
+        for name in _COLUMNS
+        if name not in ("origin", "id", "parent", "call", "changing")
+    )
+    + f", changing = CASE WHEN ${len(_COLUMNS) + 1} THEN excluded.changing ELSE conversations.changing END"
+    ", changed = clock_timestamp()"
+)
+
+
+def _insert(table: str, types: str) -> str:
+    """The statement that inserts many rows of a conversation, given as an array a column."""
+    given = ", ".join(f"${number}::{each}[]" for number, each in enumerate(types.split(), 3))
+    return (
+        f"INSERT INTO cogency.{table} SELECT $1, $2, given.* FROM unnest({given}) AS given (number, at)"
+        " WHERE at >= (SELECT cogency.oldest()) ON CONFLICT DO NOTHING"
+    )
+
+
+_EVENTS = _insert("events", "bigint float8 text text bool text text text")
+_EDITS = _insert("edits", "bigint float8 text text text text text text")
+_USAGE = _insert("usage", "bigint float8 text text bigint bigint bigint float8 text")
+_CONTENTS = (
+    "INSERT INTO cogency.contents (digest, data) SELECT * FROM unnest($1::text[], $2::bytea[])"
+    " ON CONFLICT DO NOTHING"
+)
+_USES = (
+    "INSERT INTO cogency.content_uses (origin, conversation, digest)"
+    " SELECT $1, $2, unnest($3::text[]) ON CONFLICT DO NOTHING"
+)
+_KNOWN = "SELECT id, revision FROM cogency.conversations WHERE origin = $1 AND id = ANY ($2)"
+
+_GROWING = (
+    ("events", "seq", "conversation_id"),
+    ("usage", "id", "conversation_id"),
+    ("edits", "id", "caller"),
+    ("summaries", "id", "conversation_id"),
+    ("pins", "id", "conversation_id"),
+    ("review_actions", "id", "conversation"),
+)
+"""Tables that grow: their numbers, and the conversations of their rows."""
+
+_CHANGING = (
+    "SELECT id, project, updated, turns, tokens, cost, title, trashed, model, effort, branch"
+    " FROM conversations WHERE source = ''"
+)
+_CALLERS = "SELECT DISTINCT caller FROM edits WHERE conversation = ?"
+_REACHED = (
+    "SELECT (SELECT max(seq) FROM events WHERE conversation_id = ?1),"
+    " (SELECT max(id) FROM usage WHERE conversation_id = ?1), (SELECT max(id) FROM edits WHERE caller = ?1)"
+)
+
+_PUSH_LOCK = "team-push.lock"
+
+_LONGER = 4
+"""How much longer than others the statements of a push may take: an increment has up to 16 MB."""
+
+_DAY = 86400.0
+"""Seconds of a day, which is within a month: both are in UTC."""
+
+
+class Shared(NamedTuple):
+    """A conversation that is to be pushed, and how it is shared; `above` is the one whose call started it."""
+
+    id: str
+    share: Share
+    above: str
+
+
+class Seen(NamedTuple):
+    """What of the store was seen: the last numbers of its tables, and the rows of our conversations."""
+
+    numbers: tuple[int, ...]
+    rows: Mapping[str, tuple[object, ...]]
+
+
+@dataclass(slots=True)
+class Report:
+    """What a push has done: conversations and rows that were sent, and the failures of single ones."""
+
+    conversations: set[str] = field(default_factory=set[str])
+    events: int = 0
+    withdrawn: int = 0
+    failures: dict[str, str] = field(default_factory=dict[str, str])
+
+
+class LocalStore:
+    """The user's store, read beside the program that writes it, on a connection of its own."""
+
+    def __init__(self, data: Path) -> None:
+        self.data = data
+        self.blobs = Blobs(data / BLOBS)
+        self._connection: sqlite3.Connection | None = None
+
+    @property
+    def connection(self) -> sqlite3.Connection:
+        """The connection, opened on first use.
+
+        Raises:
+            sqlite3.Error: the store cannot be read.
+        """
+        if self._connection is None:
+            self._connection = open_to_read(self.data / FILE, 10.0)
+        return self._connection
+
+    def close(self) -> None:
+        """Close the connection."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def origin(self) -> Origin:
+        """Return the store's own origin."""
+        return origins.own(self.connection)
+
+    def version(self) -> int:
+        """Return a number that changes with each change by another connection."""
+        return self.connection.execute("PRAGMA data_version").fetchone()[0]
+
+    def shared(self, shares: Iterable[Share], settings: HistorySettings) -> list[Shared]:
+        """Return our own conversations of shared projects, each behind its parent."""
+        rows = self.connection.execute(
+            "SELECT id, project, iif(call IS NULL, '', parent) FROM conversations WHERE source = ''"
+        )
+        known = {from_column(id): (from_column(project), from_column(above)) for id, project, above in rows}
+        projects = {project for project, _above in known.values()}
+        found = shared_projects(self.data, shares, projects, settings.private)
+        return [
+            Shared(id, found[project], above)
+            for id in own_conversations(self.connection)
+            for project, above in [known.get(id, ("", ""))]
+            if project in found
+        ]
+
+    def changes(self, before: Seen | None = None) -> tuple[set[str], Seen]:
+        """Return the conversations of ours of which there may be more than `before`, and what is seen now."""
+        numbers = tuple(
+            self.connection.execute(f"SELECT coalesce(max({number}), 0) FROM {table}").fetchone()[0]
+            for table, number, _id in _GROWING
+        )
+        rows = {from_column(row[0]): row[1:] for row in self.connection.execute(_CHANGING)}
+        if before is None:
+            return set(rows), Seen(numbers, rows)
+        changed = {id for id, row in rows.items() if before.rows.get(id) != row}
+        for (table, number, id), last in zip(_GROWING, before.numbers, strict=True):
+            found = self.connection.execute(f"SELECT DISTINCT {id} FROM {table} WHERE {number} > ?", (last,))
+            ids = {from_column(each) for (each,) in found}
+            if table == "review_actions":
+                # A decision may be about an edit of a sub-agent's.
+                ids |= {
+                    from_column(each)
+                    for id in ids
+                    for (each,) in self.connection.execute(_CALLERS, (to_column(id),))
+                }
+            changed |= ids
+        return changed & rows.keys(), Seen(numbers, rows)
+
+    def waiting(
+        self, shares: Iterable[Share], settings: HistorySettings, pushed: Mapping[str, Pushed]
+    ) -> int:
+        """Count the shared conversations of which events, cycles or edits were not pushed."""
+        count = 0
+        for each in self.shared(shares, settings):
+            position = pushed.get(each.id, Pushed()).position
+            there = (position.event, position.usage, position.edit)
+            here = self.connection.execute(_REACHED, (to_column(each.id),)).fetchone()
+            count += any(sent < (reached or 0) for sent, reached in zip(there, here, strict=True))
+        return count
+
+    def increment(self, id: str, pushed: Pushed) -> Rows | None:
+        """Return the rows of the next increment of a conversation; None if nothing is new."""
+        self.connection.execute("BEGIN")
+        try:
+            lines, to = outgoing(self.connection, self.blobs, id, pushed.position)
+            return rows_of(self.connection, self.blobs, lines, to)
+        finally:
+            self.connection.execute("ROLLBACK")
+
+
+class Pusher:
+    """Pushes over one connection."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        store: LocalStore,
+        state: LocalState,
+        settings: HistorySettings,
+        patience: float = PATIENCE,
+    ) -> None:
+        self._connection = connection
+        self._store = store
+        self._state = state
+        self._settings = settings
+        self._patience = _LONGER * patience
+        self._days = set[float]()
+
+    async def push(self, ids: Iterable[str] | None = None) -> Report:
+        """Push what is new of all shared conversations, or of these; withdraw what is to be withdrawn.
+
+        Raises:
+            HistoryServerError: another process of this user's has been pushing for too long.
+        """
+        async with pushing_alone(self._store.data, self._patience):
+            return await self._push(ids)
+
+    async def _push(self, ids: Iterable[str] | None) -> Report:
+        report = Report()
+        server = await identify(self._connection, self._state, self._settings)
+        report.withdrawn = await settle_withdrawals(self._connection, self._store, self._state, server)
+        origin = await asyncio.to_thread(self._store.origin)
+        shared = await asyncio.to_thread(self._store.shared, self._state.shares(), self._settings)
+        hidden = self._state.withdrawn(server)
+        wanted = None if ids is None else set(ids)
+        chosen: list[Shared] = []
+        for each in shared:
+            if each.id in hidden or each.above in hidden:
+                hidden.add(each.id)
+            elif wanted is None:
+                chosen.append(each)
+            elif each.id in wanted or each.above in wanted:
+                wanted.add(each.id)
+                chosen.append(each)
+        given = [each.id for each in chosen]
+        known = {row["id"]: row["revision"] for row in await self._connection.fetch(_KNOWN, origin.id, given)}
+        pushed = self._state.pushed(server)
+        for each in chosen:
+            before = pushed.get(each.id, Pushed())
+            if before.revision > known.get(each.id, 0):
+                # The server was restored from an earlier copy.
+                before = Pushed()
+            await self._push_one(server, origin, each, before, report)
+        return report
+
+    async def _push_one(
+        self, server: str, origin: Origin, one: Shared, before: Pushed, report: Report
+    ) -> None:
+        import asyncpg
+
+        try:
+            while True:
+                rows = await asyncio.to_thread(self._store.increment, one.id, before)
+                if rows is None:
+                    if before.revision and (before.name, before.audience) != one.share[1:3]:
+                        before = await self._change_share(origin, one, before)
+                        self._state.note_pushed(server, one.id, before)
+                        report.conversations.add(one.id)
+                    return
+                before = await self._send(origin, one, rows, before)
+                self._state.note_pushed(server, one.id, before)
+                report.conversations.add(one.id)
+                report.events += len(rows.events)
+        except asyncpg.InsufficientPrivilegeError as exc:
+            if await self._connection.fetchval("SELECT cogency.is_withdrawn($1, $2)", origin.id, one.id):
+                self._state.note_withdrawn(server, one.id)
+                return
+            project = one.share.name
+            what = "you are not a member of it" if one.share.audience == "project" else str(exc)
+            report.failures[one.id] = f"The project {project!r} is not accepted: {what}."
+
+    async def _send(self, origin: Origin, one: Shared, rows: Rows, before: Pushed) -> Pushed:
+        """Send an increment in one transaction; return what is then there."""
+        await self._prepare(rows)
+        async with self._connection.transaction():
+            revision = await self._begin(origin, one.id, before)
+            values = _values(origin, one, rows, revision)
+            await self._connection.execute(_CONVERSATION, *values, rows.whole)
+            for sql, batch in ((_EVENTS, rows.events), (_EDITS, rows.edits), (_USAGE, rows.usage)):
+                if batch:
+                    columns = [list(column) for column in zip(*batch, strict=True)]
+                    await self._connection.execute(sql, origin.id, rows.id, *columns, timeout=self._patience)
+            if rows.contents:
+                digests, data = (list(column) for column in zip(*rows.contents, strict=True))
+                await self._connection.execute(_CONTENTS, digests, data, timeout=self._patience)
+                await self._connection.execute(_USES, origin.id, rows.id, digests)
+            await self._connection.execute("SELECT pg_notify('cogency', '')")
+        return Pushed(rows.to, revision, one.share.name, one.share.audience)
+
+    async def _change_share(self, origin: Origin, one: Shared, before: Pushed) -> Pushed:
+        async with self._connection.transaction():
+            revision = await self._begin(origin, one.id, before)
+            await self._connection.execute(
+                "UPDATE cogency.conversations SET project = $3, share = $4, revision = $5,"
+                " changed = clock_timestamp() WHERE origin = $1 AND id = $2",
+                *(origin.id, one.id, one.share.name, one.share.audience, revision),
+            )
+            await self._connection.execute("SELECT pg_notify('cogency', '')")
+        return Pushed(before.position, revision, one.share.name, one.share.audience)
+
+    async def _begin(self, origin: Origin, id: str, before: Pushed) -> int:
+        """Wait for earlier pushes, and return the next revision of a conversation.
+
+        Raises:
+            HistoryServerError: the conversation was removed meanwhile.
+        """
+        await self._connection.execute(f"SET LOCAL statement_timeout = {int(self._patience * 1000)}")
+        await self._connection.execute(_LOCK)
+        await self._connection.execute(_ORIGIN, origin.id, storable(origin.name))
+        sql = "SELECT revision FROM cogency.conversations WHERE origin = $1 AND id = $2"
+        found = await self._connection.fetchval(sql, origin.id, id) or 0
+        if found < before.revision:
+            raise HistoryServerError("The conversation was removed there meanwhile.", passing=True)
+        return found + 1
+
+    async def _prepare(self, rows: Rows) -> None:
+        """Create the partitions that the events need."""
+        days = {at // _DAY for _number, at, *_ in rows.events} - self._days
+        if days:
+            await self._connection.execute(
+                "SELECT cogency.prepare($1::float8[])", [day * _DAY for day in days]
+            )
+            # The future has no partitions yet.
+            self._days |= {day for day in days if day <= time.time() // _DAY}
+
+
+def _values(origin: Origin, one: Shared, rows: Rows, revision: int) -> list[Any]:
+    import msgspec
+
+    row = rows.row
+    title = str(row["title"])
+    return [
+        *(
+            origin.id,
+            rows.id,
+            one.share.name,
+            one.share.audience,
+            row["parent"],
+            row["call"],
+            storable(title),
+        ),
+        *(row["turns"], row["cost"], row["updated"], row["trashed"] is not None),
+        folded(title) if row["renamed"] else "",
+        folded(f"{row['provider']}/{row['model']}"),
+        *(folded(row["project"]), folded(row["branch"]), rows.record, rows.changing),
+        *(msgspec.json.encode(rows.to).decode(), revision),
+    ]
+
+
+@asynccontextmanager
+async def pushing_alone(data: Path, patience: float) -> AsyncGenerator[None]:
+    """Let no other process push for a data directory: a row that it read before would replace a newer one.
+
+    Raises:
+        HistoryServerError: another process has been pushing for too long.
+    """
+    with ExitStack() as held:
+        if not await asyncio.to_thread(held.enter_context, file_lock(data / _PUSH_LOCK, patience)):
+            raise HistoryServerError("Another process is pushing.", passing=True)
+        yield
+
+
+async def identify(connection: Connection, state: LocalState, settings: HistorySettings) -> str:
+    """Return the identity of the database, and note it for its address."""
+    server: str = await connection.fetchval("SELECT id FROM cogency.identity")
+    state.note_server(settings.url, server)
+    return server
+
+
+async def settle_withdrawals(
+    connection: Connection, store: LocalStore, state: LocalState, server: str
+) -> int:
+    """Withdraw there what the user has withdrawn, and allow what may be pushed again; return the number of
+    withdrawn conversations."""
+    waiting, returning = state.withdrawn(server, "waits"), state.withdrawn(server, "returns")
+    if waiting or returning:
+        origin = await asyncio.to_thread(store.origin)
+        # Of an origin that is not there yet there is nothing to withdraw, but the note stays.
+        await connection.execute(_ORIGIN, origin.id, storable(origin.name))
+        for id in waiting:
+            await connection.execute("SELECT cogency.withdraw($1, $2)", origin.id, id)
+            state.note_withdrawn(server, id)
+        for id in returning:
+            await connection.execute("SELECT cogency.restore($1, $2)", origin.id, id)
+            state.note_returned(server, id)
+    return len(waiting)
+
+
+async def push_all(
+    address: Address, data: Path, settings: HistorySettings, ids: Iterable[str] | None = None
+) -> Report:
+    """Push once what is new.
+
+    Raises:
+        HistoryServerError: the server cannot be used.
+    """
+    store, state = LocalStore(data), LocalState(data)
+    try:
+        async with connected(address) as connection:
+            return await Pusher(connection, store, state, settings).push(ids)
+    finally:
+        await asyncio.to_thread(partial(_close, store, state))
+
+
+def _close(store: LocalStore, state: LocalState) -> None:
+    store.close()
+    state.close()

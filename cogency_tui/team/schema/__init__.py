@@ -1,0 +1,110 @@
+"""The schema of a team's database as SQL, in numbered steps, and the script that applies them.
+
+Steps are only ever added; a released step is never changed. Each records its version, and the oldest version
+of a client that can still use the database.
+"""
+
+from importlib.resources import files
+from typing import NamedTuple
+
+
+class Step(NamedTuple):
+    """A step of the schema: its file, and the oldest schema version whose clients it still serves."""
+
+    name: str
+    oldest_client: int
+
+
+STEPS: tuple[Step, ...] = (Step("0001_history", 1),)
+
+VERSION = len(STEPS)
+"""The version of the schema that this program knows."""
+
+_HEAD = """\
+-- The database of a team's history, version {version}, for PostgreSQL 14 or newer (encoding UTF8).
+--
+-- Run this as the owner of the database, who may create roles and the extension pg_trgm:
+--
+--     createdb history
+--     cogency-tui history setup --print | psql -v ON_ERROR_STOP=1 -d history
+--
+-- Running it again changes nothing; a newer program's script brings the database up to date.
+--
+-- Each user logs in with a role of their own, by which the database decides what they see:
+--
+--     CREATE ROLE ada LOGIN PASSWORD '…';
+--     GRANT cogency_member TO ada;      -- shares conversations, and sees those shared with her
+--     GRANT cogency_usage TO ada;       -- sees what the whole team used: tokens and cost, no texts
+--     GRANT cogency_admin TO ada;       -- administers projects and retention, sees no conversation by it
+--
+-- Only members of a project see the conversations that are shared with it:
+--
+--     INSERT INTO cogency.members VALUES ('shop', 'ada'), ('shop', 'grace');
+--
+-- Retention: conversations without changes, and months of events, older than so many days (0 = for ever):
+--
+--     UPDATE cogency.settings SET value = '730' WHERE name = 'retention_days';
+--     SELECT cogency.expire();          -- each day, by cron or pg_cron
+--
+-- The server needs TLS (ssl = on, and `hostssl` lines in pg_hba.conf): clients beyond this machine insist on
+-- it. Users then have, in their own configuration:
+--
+--     [history]
+--     url = "postgresql://ada@db.example.org/history"
+--
+-- and the password in ~/.pgpass or PGPASSWORD.
+
+BEGIN;
+SET LOCAL client_min_messages = warning;
+SELECT pg_advisory_xact_lock(hashtext('cogency.setup'));
+DO $roles$
+DECLARE
+    name text;
+BEGIN
+    IF current_setting('server_encoding') <> 'UTF8' THEN
+        RAISE 'The database has the encoding %, and UTF8 is needed', current_setting('server_encoding');
+    END IF;
+    FOREACH name IN ARRAY ARRAY['cogency_member', 'cogency_usage', 'cogency_admin'] LOOP
+        IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = name) THEN
+            EXECUTE format('CREATE ROLE %I NOLOGIN', name);
+        END IF;
+    END LOOP;
+END
+$roles$;
+CREATE EXTENSION IF NOT EXISTS pg_trgm;
+CREATE SCHEMA IF NOT EXISTS cogency;
+CREATE TABLE IF NOT EXISTS cogency.versions (
+    version integer PRIMARY KEY,
+    name text NOT NULL,
+    oldest_client integer NOT NULL,
+    applied timestamptz NOT NULL DEFAULT now()
+);
+"""
+
+_STEP = """
+DO $step{number}$
+BEGIN
+    IF EXISTS (SELECT FROM cogency.versions WHERE version = {number}) THEN
+        RETURN;
+    END IF;
+    EXECUTE $sql{number}$
+{sql}
+$sql{number}$;
+    INSERT INTO cogency.versions (version, name, oldest_client) VALUES ({number}, '{name}', {oldest});
+END
+$step{number}$;
+"""
+
+
+def setup_script() -> str:
+    """Return the SQL that an administrator runs: it creates the schema, or brings it up to date."""
+    steps = (
+        _STEP.format(number=number, name=step.name, oldest=step.oldest_client, sql=read_step(step.name))
+        for number, step in enumerate(STEPS, 1)
+    )
+    return "".join([_HEAD.format(version=VERSION), *steps, "\nCOMMIT;\n"])
+
+
+def read_step(name: str) -> str:
+    """Return the SQL of a step."""
+    return (files(__name__) / f"{name}.sql").read_text("utf-8").rstrip()

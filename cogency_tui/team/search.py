@@ -1,0 +1,275 @@
+"""The search of the team's conversations: the same queries, snippets and ranking as in the local store.
+
+The server selects the conversations that the user may see and that meet the query, the newest first, and
+their best documents; ranking and snippets are those of the local search. A page begins at a key, as there.
+"""
+
+import json
+import time
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from cogency_tui.protocol.events import Event
+from cogency_tui.store import events
+from cogency_tui.store.export_import import ConversationRecord, decoded_record, parsed_line
+from cogency_tui.store.origins import PREFIX
+from cogency_tui.store.search.documents import Document, of_event
+from cogency_tui.store.search.matching import Condition, Match, conditions_of, title_of
+from cogency_tui.store.search.query import Query
+from cogency_tui.store.search.ranking import closeness, score
+from cogency_tui.store.search.searcher import WINDOW, Cursor, Order
+from cogency_tui.store.store import StoredConversation
+from cogency_tui.team.connection import Connection
+from cogency_tui.team.rows import storable
+
+_SHOWN = 3
+_RANKED = 4
+_SELECT = "SELECT origin, id, updated FROM cogency.search($1::jsonb, $2)"
+_ROWS = (
+    "SELECT c.origin, c.id, c.record, c.owner, c.project, o.name FROM unnest($1::text[], $2::text[])"
+    " WITH ORDINALITY AS w (origin, id, place)"
+    " JOIN cogency.conversations c ON c.origin = w.origin AND c.id = w.id"
+    " JOIN cogency.origins o ON o.id = c.origin ORDER BY w.place"
+)
+_HITS = """
+SELECT w.place, d.* FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS w (origin, id, place)
+CROSS JOIN LATERAL (
+    SELECT * FROM (
+        SELECT e.number AS source, e.conversation, e.type, e.at, e.body, e.folded, e.tool, e.failed, e.paths
+        FROM cogency.events e WHERE e.origin = w.origin AND e.conversation = w.id AND ({condition})
+        UNION ALL
+        SELECT -e.number, e.conversation, 'edit', e.at, e.text, e.folded, e.tool, false, e.paths
+        FROM cogency.edits e WHERE e.origin = w.origin AND e.root = w.id AND ({edits})
+    ) e
+    ORDER BY (e.folded LIKE $4) DESC, ({met}) DESC, e.source > 0 DESC, abs(e.source) DESC LIMIT $3
+) d
+"""
+
+
+class TeamMatch(NamedTuple):
+    """A conversation there that matches: `match` has it as the local search would; its id is `ORIGIN/ID`.
+
+    `owner` is the user, `machine` the name of the origin, `project` the name under which it is shared.
+    """
+
+    match: Match
+    owner: str
+    machine: str
+    project: str
+
+
+class TeamPage(NamedTuple):
+    """A page of matches, and where the next begins; None where this is the last."""
+
+    found: tuple[TeamMatch, ...]
+    next: Cursor | None
+
+
+async def search(
+    connection: Connection,
+    query: Query,
+    *,
+    order: Order,
+    limit: int,
+    after: Cursor | None = None,
+    project: str | None = None,
+    now: float | None = None,
+) -> TeamPage:
+    """Return at most `limit` conversations that match, of the shared `project` or of all.
+
+    Raises:
+        asyncpg.PostgresError: see `connection.translated`.
+    """
+    searching = _Search(connection, query, project)
+    if order == "newest" or not query.terms:
+        return await searching.newest(limit, after)
+    return await searching.best(limit, after, time.time() if now is None else now)
+
+
+async def preview(connection: Connection, origin: str, id: str, most: int = 200) -> list[tuple[int, Event]]:
+    """Return the last events of a conversation there with their numbers, without storing them."""
+    sql = (
+        "SELECT number, type, body FROM cogency.events WHERE origin = $1 AND conversation = $2"
+        " ORDER BY number DESC LIMIT $3"
+    )
+    found: list[tuple[int, Event]] = []
+    for number, kind, body in await connection.fetch(sql, origin, id, most):
+        try:
+            found.append((number, events.decode(kind, body)))
+        except (ValueError, RecursionError):
+            continue
+    return found[::-1]
+
+
+class _Search:
+    def __init__(self, connection: Connection, query: Query, project: str | None) -> None:
+        self._connection = connection
+        self._query = query
+        self._conditions = conditions_of(query)
+        self._asked = _asked(query, project)
+
+    async def newest(self, limit: int, after: Cursor | None) -> TeamPage:
+        keys = await self._keys(after.above if after else None, limit + 1)
+        found = await self._matches(keys[:limit], _SHOWN)
+        if len(keys) <= limit:
+            return TeamPage(tuple(found), None)
+        return TeamPage(tuple(found), Cursor(_cursor(keys[limit - 1]), None))
+
+    async def best(self, limit: int, after: Cursor | None, now: float) -> TeamPage:
+        above, last = (after.above, after.last) if after else (None, None)
+        found: list[TeamMatch] = []
+        while True:
+            keys = await self._keys(above, WINDOW + 1)
+            more = len(keys) > WINDOW
+            window = [
+                ((score(each.match, self._query, now), each.match.conversation.updated, _key_id(each)), each)
+                for each in await self._matches(keys[:WINDOW], _RANKED)
+            ]
+            left = sorted(
+                (one for one in window if last is None or one[0] < last), key=lambda one: one[0], reverse=True
+            )
+            room = limit - len(found)
+            found += [each._replace(match=_shown(each.match, self._query)) for _, each in left[:room]]
+            if len(left) > room:
+                return TeamPage(tuple(found), Cursor(above, left[room - 1][0]))
+            if not more:
+                return TeamPage(tuple(found), None)
+            above, last = _cursor(keys[WINDOW - 1]), None
+            if len(found) == limit:
+                return TeamPage(tuple(found), Cursor(above, None))
+
+    async def _keys(self, above: tuple[float, str] | None, most: int) -> list[tuple[str, str, float]]:
+        asked = self._asked
+        if above is not None:
+            id, _, origin = above[1].partition("/")
+            asked = {**asked, "above": [above[0], id, origin]}
+        rows = await self._connection.fetch(_SELECT, json.dumps(asked), most)
+        return [(row["origin"], row["id"], row["updated"]) for row in rows]
+
+    async def _matches(self, keys: Sequence[tuple[str, str, float]], most: int) -> list[TeamMatch]:
+        origins, ids = [key[0] for key in keys], [key[1] for key in keys]
+        rows = await self._connection.fetch(_ROWS, origins, ids)
+        hits = await self._hits([row["origin"] for row in rows], [row["id"] for row in rows], most)
+        found: list[TeamMatch] = []
+        for place, row in enumerate(rows, 1):
+            conversation = _conversation(row)
+            if conversation is not None:
+                match = self._match(conversation, hits.get(place, []), most)
+                found.append(TeamMatch(match, row["owner"], row["name"], row["project"]))
+        return found
+
+    def _match(self, conversation: StoredConversation, documents: list[Document], most: int) -> Match:
+        wanted = [each for each in self._conditions if each.is_term] or self._conditions
+        if conversation.renamed:
+            documents = [title_of(conversation), *documents]
+        hits = [each for each in documents if any(condition.test(each) for condition in wanted)]
+        return Match(conversation, hits[:most], len(hits) > most)
+
+    async def _hits(self, origins: list[str], ids: list[str], most: int) -> dict[int, list[Document]]:
+        if not self._conditions or not ids:
+            return {}
+        wanted = [each for each in self._conditions if each.is_term] or self._conditions
+        values: list[object] = [
+            origins,
+            ids,
+            most + 1,
+            _like(self._query.phrase) if self._query.phrase else "",
+        ]
+        on_events, on_edits, met = list[str](), list[str](), list[str]()
+        for condition in wanted:
+            on_event, on_edit = _sql(condition, self._query, values)
+            on_events.append(on_event)
+            on_edits.append(on_edit)
+            if condition.is_term:
+                met.append(f"({on_event})::int")
+        sql = _HITS.format(
+            condition=" OR ".join(on_events), edits=" OR ".join(on_edits), met=" + ".join(met) or "NULL::int"
+        )
+        found: dict[int, list[Document]] = {}
+        for row in await self._connection.fetch(sql, *values):
+            document = _document(row)
+            if document is not None:
+                found.setdefault(row["place"], []).append(document)
+        return found
+
+
+def _asked(query: Query, project: str | None) -> dict[str, Any]:
+    """The query as the server's function takes it."""
+    rows = [("model", each) for each in query.models]
+    rows += [("directory", each) for each in query.projects]
+    rows += [("branch", each) for each in query.branches]
+    documents = [("term", each) for each in query.terms]
+    documents += [("file", each) for each in query.files]
+    documents += [("tool", each) for each in query.tools]
+    documents += [("error", each) for each in query.errors]
+    asked: dict[str, Any] = {
+        "rows": [[name, storable(text)] for name, text in rows],
+        "documents": [[name, storable(text)] for name, text in documents],
+        "costs": [[how, repr(usd)] for how, usd in query.costs],
+    }
+    given = {"since": query.since, "before": query.before, "project": project}
+    return asked | {name: value for name, value in given.items() if value is not None}
+
+
+def _sql(condition: Condition, query: Query, values: list[object]) -> tuple[str, str]:
+    """The condition on an event and on an edit; its text is added to `values`."""
+    never = "false"
+    if condition.fact.startswith("t") and not condition.is_term and not condition.text:
+        values.append(_like(condition.fact[1:]))
+        return f"e.type = 'call' AND e.tool LIKE ${len(values)}", never
+    values.append(_like(condition.text))
+    here = f"${len(values)}"
+    if condition.fact == "e":
+        return f"e.failed AND e.folded LIKE {here}", never
+    if condition.is_term:
+        return f"e.folded LIKE {here}", f"e.folded LIKE {here}"
+    return f"e.paths LIKE {here}", f"e.paths LIKE {here}"
+
+
+def _like(text: str) -> str:
+    escaped = storable(text).replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+    return f"%{escaped}%"
+
+
+def _document(row: Any) -> Document | None:
+    if row["type"] != "edit":
+        return of_event((row["source"], row["conversation"], row["type"], row["at"], row["body"]))
+    paths = tuple(row["paths"].split("\n"))
+    return Document(
+        row["source"], row["conversation"], "edit", row["body"], row["at"], row["tool"], paths=paths
+    )
+
+
+def _conversation(row: Any) -> StoredConversation | None:
+    """The conversation of a row, which another client has written; None where it is invalid."""
+    try:
+        given = decoded_record(parsed_line(row["record"]), time.time())
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+    if not isinstance(given, ConversationRecord):
+        return None
+    return StoredConversation(
+        *(f"{row['origin']}/{row['id']}", given.project, given.title, given.dialect, given.provider),
+        *(given.model, given.created, given.updated, given.turns, given.tokens, given.cost, None),
+        branch=given.branch,
+        renamed=given.renamed,
+        effort=given.effort,
+        imported=True,
+        source=f"{PREFIX}{row['origin']}",
+        original=row["id"],
+    )
+
+
+def _key_id(each: TeamMatch) -> str:
+    return f"{each.match.conversation.original}/{each.match.conversation.source[1:]}"
+
+
+def _cursor(key: tuple[str, str, float]) -> tuple[float, str]:
+    origin, id, updated = key
+    return updated, f"{id}/{origin}"
+
+
+def _shown(found: Match, query: Query) -> Match:
+    """Sort the best hits first, and drop those beyond the length of a list."""
+    hits = sorted(found.hits, key=lambda hit: closeness(hit, query), reverse=True)
+    return Match(found.conversation, hits[:_SHOWN], found.more or len(hits) > _SHOWN)

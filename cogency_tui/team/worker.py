@@ -1,0 +1,206 @@
+"""The worker that keeps the team's database up to date, in a process of its own: no turn waits for it.
+
+It pushes what is new, withdraws what is withdrawn, and pulls more of the conversations of others that are
+here. It looks at the local store every two seconds (one number), and hears of others by LISTEN. After a
+failure it waits, each time longer, up to five minutes. One worker runs for a data directory.
+"""
+
+import asyncio
+import os
+import random
+import sqlite3
+import time
+from collections.abc import AsyncGenerator, Callable, Iterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from cogency_tui.config.schema import HistorySettings
+from cogency_tui.errors import CogencyError, HistoryServerError, StoreError
+from cogency_tui.file_lock import file_lock
+from cogency_tui.store.store import Store
+from cogency_tui.team import pull
+from cogency_tui.team.address import Address, address_of
+from cogency_tui.team.connection import PATIENCE, Connection, connected
+from cogency_tui.team.local_state import LocalState
+from cogency_tui.team.push import LocalStore, Pusher, Seen, identify
+
+LOCK = "team.lock"
+
+_TICK = 0.5
+_EVERYTHING = 3600.0
+"""Seconds after which all is compared, not only what has changed since."""
+
+_HEARTBEAT = 30.0
+"""Seconds after which a connection is tried."""
+
+
+class Pace(NamedTuple):
+    """Times in seconds: in which changes of the store are pushed together, for an answer of the server, and
+    of the first and the longest wait after failures in a row."""
+
+    settle: float = 2.0
+    patience: float = PATIENCE
+    first_wait: float = 1.0
+    longest_wait: float = 300.0
+
+    def waits(self) -> Iterator[float]:
+        """Yield the time to wait after each failure in a row."""
+        wait = self.first_wait
+        while True:
+            yield wait * random.uniform(0.5, 1.0)
+            wait = min(2 * wait, self.longest_wait)
+
+
+USUAL = Pace()
+
+
+class Worker:
+    """Works for the data directory `data` until `is_over`."""
+
+    def __init__(
+        self, data: Path, settings: HistorySettings, is_over: Callable[[], bool], pace: Pace
+    ) -> None:
+        self._data = data
+        self._settings = settings
+        self._is_over = is_over
+        self._pace = pace
+        self._store = LocalStore(data)
+        self._state = LocalState(data)
+        self._has_pushed = False
+        self._seen: Seen | None = None
+        self._left = set[str]()
+        """Conversations that are still to be pushed."""
+
+        self._notified = asyncio.Event()
+
+    async def run(self) -> None:
+        """Work; return at the end.
+
+        Raises:
+            ConfigError, UsageError: there is no usable address or driver.
+            StoreError: the state cannot be used.
+        """
+        address = address_of(self._settings)
+        pauses = self._pace.waits()
+        try:
+            while not self._is_over():
+                self._has_pushed = False
+                try:
+                    await self._session(address)
+                except (HistoryServerError, StoreError, sqlite3.Error) as exc:
+                    if not isinstance(exc, HistoryServerError):
+                        self._store.close()
+                    await self._note_failure(exc)
+                    if self._has_pushed:
+                        pauses = self._pace.waits()
+                    await self._pause(next(pauses))
+                else:
+                    pauses = self._pace.waits()
+        finally:
+            self._store.close()
+            self._state.close()
+
+    async def _session(self, address: Address) -> None:
+        """Work over one connection, until it fails or all is over."""
+        async with (
+            connected(address, patience=self._pace.patience) as connection,
+            self._listening(connection),
+        ):
+            pusher = Pusher(connection, self._store, self._state, self._settings, self._pace.patience)
+            server = await identify(connection, self._state, self._settings)
+            version, compared, asked = -1, 0.0, time.monotonic()
+            shares: object = None
+            self._notified.set()
+            while not self._is_over():
+                here = (
+                    await asyncio.to_thread(self._store.version),
+                    self._state.shares(),
+                    self._pending(server),
+                )
+                everything = time.monotonic() - compared > _EVERYTHING or here[1:] != shares or version < 0
+                if everything or here[0] != version:
+                    await self._push(pusher, everything=everything)
+                    version, shares = here[0], here[1:]
+                    compared = time.monotonic() if everything else compared
+                if self._notified.is_set():
+                    self._notified.clear()
+                    await self._pull(connection, server)
+                if time.monotonic() - asked > _HEARTBEAT or connection.is_closed():
+                    # A network that has gone silent is noticed by this alone.
+                    await connection.fetchval("SELECT 1")
+                    asked = time.monotonic()
+                await self._pause(self._pace.settle)
+
+    def _pending(self, server: str) -> set[str]:
+        return self._state.withdrawn(server, "waits") | self._state.withdrawn(server, "returns")
+
+    async def _push(self, pusher: Pusher, *, everything: bool) -> None:
+        changed, self._seen = await asyncio.to_thread(self._store.changes, self._seen)
+        self._left |= changed
+        report = await pusher.push(None if everything else self._left)
+        self._left = set(report.failures)
+        self._has_pushed = True
+        failure = next(iter(report.failures.values()), "")
+        self._state.note_worker(len(report.failures), failure, contact=True)
+
+    async def _pull(self, connection: Connection, server: str) -> None:
+        """Pull more of the conversations of others that are here."""
+        waiting = await pull.changed(connection, self._state, server)
+        if not waiting:
+            return
+        async with await Store.open(self._data) as store:
+            for found in waiting:
+                try:
+                    await pull.pull(connection, store, self._state, server, found)
+                except CogencyError as exc:
+                    if isinstance(exc, HistoryServerError) and exc.passing:
+                        raise
+                    self._state.note_worker(0, exc.advice, contact=True)
+
+    async def _note_failure(self, error: Exception) -> None:
+        words = error.advice if isinstance(error, CogencyError) else f"The store cannot be read: {error}."
+        # A full disk here must not end the worker.
+        with suppress(StoreError):
+            self._state.note_worker(await self._waiting(), words, contact=False)
+
+    async def _waiting(self) -> int:
+        """Count the conversations that wait to be pushed."""
+        pushed = self._state.pushed(self._state.server(self._settings.url))
+        with suppress(sqlite3.Error):
+            return await asyncio.to_thread(self._store.waiting, self._state.shares(), self._settings, pushed)
+        return 0
+
+    @asynccontextmanager
+    async def _listening(self, connection: Connection) -> AsyncGenerator[None]:
+        await connection.add_listener("cogency", lambda *_: self._notified.set())
+        yield
+
+    async def _pause(self, seconds: float) -> None:
+        """Wait, and notice the end in half a second."""
+        until = time.monotonic() + seconds
+        while (left := until - time.monotonic()) > 0 and not self._is_over():  # noqa: ASYNC110
+            await asyncio.sleep(min(left, _TICK))
+
+
+async def work(
+    data: Path, settings: HistorySettings, is_over: Callable[[], bool], pace: Pace = USUAL
+) -> bool:
+    """Work for a data directory; return False at once if another process does already.
+
+    Raises:
+        ConfigError, UsageError: there is no usable address or driver.
+        StoreError: the state cannot be used.
+    """
+    data.mkdir(parents=True, exist_ok=True)
+    with file_lock(data / LOCK) as held:
+        if not held:
+            return False
+        worker = Worker(data, settings, is_over, pace)
+        await worker.run()
+        return True
+
+
+def parent_is_gone(parent: int) -> Callable[[], bool]:
+    """Return a test whether the process that started this one has ended."""
+    return lambda: os.getppid() != parent

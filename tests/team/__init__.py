@@ -1,0 +1,1 @@
+"""The team's history, in a real PostgreSQL."""

@@ -1,0 +1,87 @@
+"""The worker of an interface sends what is new, and ends with the interface."""
+
+import asyncio
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from cogency_tui.config.schema import HistorySettings, Settings
+from cogency_tui.file_lock import file_lock
+from cogency_tui.providers.configured_providers import secrets
+from cogency_tui.team.background import BackgroundWorker
+from cogency_tui.team.worker import LOCK
+from tests import ROOT
+from tests.team.members import Member, until
+
+ABANDONED = """
+import asyncio, os, sys
+from pathlib import Path
+from cogency_tui.config.schema import HistorySettings
+from cogency_tui.team.background import BackgroundWorker
+
+from tests.team.test_background import is_free
+
+worker = BackgroundWorker(Path(sys.argv[1]), HistorySettings(url=sys.argv[2]), os.environ, {})
+async def run():
+    await worker.start()
+    while is_free(Path(sys.argv[1])):
+        await asyncio.sleep(0.01)
+    os._exit(0)
+asyncio.run(run())
+"""
+
+
+def is_free(data: Path) -> bool:
+    """True if no worker runs for a data directory."""
+    with file_lock(data / LOCK) as held:
+        return held
+
+
+async def test_it_pushes_until_it_is_closed(ada: Member) -> None:
+    conversation = (await ada.begin()).id
+    await ada.say(conversation, "one")
+    worker = BackgroundWorker(ada.data, ada.settings, os.environ, {})
+    assert worker.is_wanted
+    ada.share()
+    await worker.start()
+    await worker.start()
+    await until(lambda: conversation in ada.state.pushed(ada.state.server(ada.settings.url)))
+    await worker.close()
+    await worker.close()
+    assert is_free(ada.data)
+
+
+async def test_it_ends_with_a_killed_interface(ada: Member) -> None:
+    command = [sys.executable, "-c", ABANDONED, str(ada.data), ada.settings.url]
+    environ = os.environ | {"PYTHONPATH": str(ROOT)}
+    await asyncio.to_thread(subprocess.run, command, check=True, env=environ)
+    await until(lambda: is_free(ada.data))
+
+
+async def test_what_keeps_it_from_working_is_noted(ada: Member) -> None:
+    settings = replace(ada.settings, password_env="NOT_SET")
+    worker = BackgroundWorker(ada.data, settings, os.environ, {})
+    await worker.start()
+    await until(lambda: ada.state.worker() is not None)
+    state = ada.state.worker()
+    assert state is not None
+    assert "NOT_SET is not set" in state.error
+    await worker.close()
+
+
+def test_it_is_not_wanted_without_a_database_or_anything_shared(tmp_path: Path) -> None:
+    given = HistorySettings(url="postgresql://localhost/h")
+    assert not BackgroundWorker(tmp_path, given, {}, {}).is_wanted
+    (tmp_path / "team.db").touch()
+    assert BackgroundWorker(tmp_path, given, {}, {}).is_wanted
+    assert not BackgroundWorker(tmp_path, HistorySettings(), {}, {}).is_wanted
+
+
+def test_the_password_is_a_key_of_ours() -> None:
+    environ = {"TEAM_PW": "x", "PGPASSWORD": "y", "OTHER": "z"}
+    settings = Settings(history=HistorySettings(url="postgresql://db/h", password_env="TEAM_PW"))
+    assert secrets(settings, environ) == {"PGPASSWORD": "y", "TEAM_PW": "x"}
+    assert secrets(Settings(), environ) == {}

@@ -1,0 +1,267 @@
+"""What is pushed and pulled: a conversation arrives equal, once, and without what is never shared."""
+
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from cogency_tui.errors import HistoryServerError, UsageError
+from cogency_tui.protocol.messages import AnswerItem
+from cogency_tui.store.answer_items import StoredAnswerItems
+from cogency_tui.store.forks import Forks
+from cogency_tui.store.pins import Pins
+from cogency_tui.team.connection import connect
+from cogency_tui.team.local_state import is_private
+from tests.secret_samples import word
+from tests.store.test_export_import import full
+from tests.store.test_increments import assert_equal
+from tests.team.members import Member
+from tests.team.postgres import Server
+
+TABLES = ("conversations", "events", "edits", "usage", "contents", "content_uses")
+KEY = f"sk-ant-api03-{word(93)}AA"
+
+
+async def counts(server: Server, database: str) -> dict[str, int]:
+    root = await connect(server.url("root", database))
+    try:
+        return {table: await root.fetchval(f"SELECT count(*) FROM cogency.{table}") for table in TABLES}
+    finally:
+        await root.close()
+
+
+async def dump(server: Server, database: str) -> str:
+    """All that the database has, as text."""
+    root = await connect(server.url("root", database))
+    try:
+        rows = [await root.fetch(f"SELECT t::text FROM cogency.{table} t") for table in TABLES]
+    finally:
+        await root.close()
+    return "\n".join(row[0] for each in rows for row in each)
+
+
+async def test_a_conversation_arrives_equal_with_its_subagents(ada: Member, grace: Member) -> None:
+    conversation = await ada.begin()
+    await full(ada.store, conversation, ada.blobs)
+    first = (await ada.store.numbered_events(conversation.id))[0][0]
+    await Pins(ada.store.database).set(conversation.id, first, pinned=True)
+    ada.share()
+    report = await ada.push()
+    assert len(report.conversations) == 2
+    assert await grace.pull(conversation.id[:10]) == conversation.id
+    await assert_equal(ada, grace, conversation.id)
+    [child] = await ada.store.delegated(conversation.id)
+    [there] = await grace.store.delegated(conversation.id)
+    assert there.original == child.id
+    assert await grace.store.events(there.id) == await ada.store.events(child.id)
+
+
+async def test_pushing_and_pulling_again_changes_nothing(
+    ada: Member, grace: Member, server: Server, database: str
+) -> None:
+    conversation = await ada.begin()
+    await full(ada.store, conversation, ada.blobs)
+    ada.share()
+    await ada.push()
+    before = await counts(server, database)
+    assert not (await ada.push()).conversations
+    # Without its positions all is sent again.
+    ada.state.path.unlink()
+    for name in ("-wal", "-shm"):
+        ada.state.path.with_name(f"{ada.state.path.name}{name}").unlink(missing_ok=True)
+    ada.state.close()
+    ada.state = type(ada.state)(ada.data)
+    ada.share()
+    assert len((await ada.push()).conversations) == 2
+    assert await counts(server, database) == before
+    await grace.pull(conversation.id)
+    await grace.pull(conversation.id)
+    await assert_equal(ada, grace, conversation.id)
+
+
+async def test_more_of_a_conversation_follows(ada: Member, grace: Member) -> None:
+    conversation = await ada.begin()
+    await ada.say(conversation.id, *(f"message {number}" for number in range(450)))
+    ada.share()
+    await ada.push()
+    await grace.pull(conversation.id)
+    await ada.say(conversation.id, "and more")
+    await ada.store.rename(conversation.id, "Renamed")
+    assert (await ada.push()).events == 1
+    await grace.pull(conversation.id)
+    await assert_equal(ada, grace, conversation.id)
+
+
+async def test_a_pulled_conversation_is_forked_and_the_fork_is_ones_own(ada: Member, grace: Member) -> None:
+    conversation = await ada.begin()
+    await ada.say(conversation.id, "one", "two")
+    ada.share()
+    await ada.push()
+    id = await grace.pull(conversation.id)
+    fork = await Forks(grace.store.database).fork(id)
+    await grace.say(fork.id, "three")
+    grace.share()
+    assert (await grace.push()).conversations == {fork.id}
+    there = await ada.pull(fork.id)
+    assert [event["content"] for event in await ada.store.events(there) if event["type"] == "user"] == [
+        *("one", "two", "three")
+    ]
+
+
+async def test_nothing_is_pushed_before_the_yes_nor_from_private_projects(
+    ada: Member, server: Server, database: str
+) -> None:
+    for project in ("/project", "/other", "/secret/plans"):
+        await ada.say((await ada.begin(project)).id, f"of {project}")
+    assert not (await ada.push()).conversations
+    ada.share()
+    ada.share(project="/secret/plans", name="plans")
+    ada.settings = replace(ada.settings, private=["/secret/*"])
+    await ada.push()
+    assert (await counts(server, database))["conversations"] == 1
+    assert "of /project" in await dump(server, database)
+
+
+async def test_secrets_opaque_items_and_private_commands_are_never_pushed(
+    ada: Member, grace: Member, server: Server, database: str
+) -> None:
+    conversation = await ada.begin()
+    ran = {"state": "done", "outcome": "exit 0", "output": "quiet", "duration": 0.1}
+    await ada.say(conversation.id, f"My key is {KEY}.")
+    for command in (" cat diary", "ls"):
+        event: Any = {"type": "user", "timestamp": 1.0, "content": f"! {command}"}
+        await ada.store.append(conversation.id, event | {"ran": {"command": command, **ran}})
+    item = AnswerItem("u", "before", {"opaque": "OPAQUE"})
+    await StoredAnswerItems(ada.store.database).add(conversation.id, "anthropic", "m", [item])
+    await full(ada.store, conversation, ada.blobs)
+    ada.share()
+    await ada.push()
+    there = await dump(server, database)
+    assert "My key is" in there
+    assert KEY not in there
+    assert "OPAQUE" not in there
+    assert "diary" not in there
+    assert '"ls"' in there
+    id = await grace.pull(conversation.id)
+    assert len(await grace.store.events(id)) == len(await ada.store.events(conversation.id)) - 1
+
+
+async def test_odd_characters_arrive(ada: Member, grace: Member) -> None:
+    conversation = await ada.begin()
+    texts = [
+        "nul \0 here",
+        "lone \ud800 surrogate",
+        "line\u2028separator\x85",
+        "ｆｕｌｌ 日本 ß",
+        "\x1b[31m",
+        "x" * 300_000,
+    ]
+    await ada.say(conversation.id, *texts)
+    await ada.store.rename(conversation.id, "a\0b\ud800")
+    ada.share()
+    await ada.push()
+    id = await grace.pull(conversation.id)
+    assert await grace.store.events(id) == await ada.store.events(conversation.id)
+
+
+async def test_who_may_not_see_a_conversation_cannot_pull_it(ada: Member, grace: Member) -> None:
+    conversation = await ada.begin()
+    await ada.say(conversation.id, "mine")
+    ada.share("own")
+    await ada.push()
+    with pytest.raises(UsageError, match="No conversation of the team"):
+        await grace.pull(conversation.id)
+    # A wider audience needs no new event.
+    ada.share("team")
+    assert (await ada.push()).conversations == {conversation.id}
+    assert await grace.pull(conversation.id)
+
+
+async def test_a_project_needs_its_members(ada: Member, server: Server, database: str) -> None:
+    conversation = await ada.begin()
+    await ada.say(conversation.id, "mine")
+    ada.share("project")
+    report = await ada.push()
+    assert "you are not a member" in report.failures[conversation.id]
+    root = await connect(server.url("root", database))
+    await root.execute("INSERT INTO cogency.members VALUES ('shop', 'ada')")
+    await root.close()
+    assert not (await ada.push()).failures
+
+
+async def test_a_withdrawn_conversation_is_gone_and_stays_away(
+    ada: Member, server: Server, database: str
+) -> None:
+    conversation = await ada.begin()
+    await full(ada.store, conversation, ada.blobs)
+    ada.share()
+    await ada.push()
+    identity = ada.state.server(ada.settings.url)
+    ada.state.withdraw(identity, [conversation.id])
+    assert (await ada.push()).withdrawn == 1
+    assert set((await counts(server, database)).values()) == {0}
+    await ada.say(conversation.id, "more")
+    await ada.push()
+    assert set((await counts(server, database)).values()) == {0}
+    # Even if this machine no longer knows.
+    ada.state.note_returned(identity, conversation.id)
+    await ada.push()
+    assert set((await counts(server, database)).values()) == {0}
+
+
+async def test_a_server_that_was_restored_from_an_old_copy_gets_everything_again(
+    ada: Member, grace: Member, server: Server, database: str
+) -> None:
+    conversation = await ada.begin()
+    await ada.say(conversation.id, "one")
+    ada.share()
+    await ada.push()
+    root = await connect(server.url("root", database))
+    await root.execute("DELETE FROM cogency.events; DELETE FROM cogency.conversations")
+    await root.close()
+    await ada.say(conversation.id, "two")
+    await ada.push()
+    await grace.pull(conversation.id)
+    await assert_equal(ada, grace, conversation.id)
+
+
+async def test_what_another_client_wrote_is_decoded_before_it_is_stored(
+    ada: Member, grace: Member, server: Server, database: str
+) -> None:
+    conversation = await ada.begin()
+    await ada.say(conversation.id, "one")
+    ada.share()
+    await ada.push()
+    root = await connect(server.url("root", database))
+    for body in (
+        "",
+        "{",
+        "[]",
+        '{"type":"user","timestamp":1e308,"content":"x"}',
+        '{},"number":7,"event":{}',
+    ):
+        await root.execute("UPDATE cogency.events SET body = $1", body)
+        with pytest.raises((UsageError, HistoryServerError)):
+            await grace.pull(conversation.id)
+    await root.execute("UPDATE cogency.conversations SET record = '{'")
+    with pytest.raises((UsageError, HistoryServerError)):
+        await grace.pull(conversation.id)
+    await root.close()
+    assert await grace.store.count() == 0
+
+
+@pytest.mark.parametrize(
+    ("pattern", "project", "expected"),
+    [
+        ("/secret/*", "/secret/a", True),
+        ("/secret/*", "/secret/a/b", True),
+        ("/secret", "/secret/a", True),
+        ("/secret", "/secret", True),
+        ("/secret", "/secrets", False),
+        ("~/secret/*", "HOME/secret/x", True),
+        ("~/secret/*", "HOME/open", False),
+        ("*/client-?", "/work/client-a", True),
+    ],
+)
+def test_private_projects(pattern: str, project: str, expected: bool, sealed_home: object) -> None:
+    assert is_private(project.replace("HOME", str(sealed_home)), [pattern]) is expected

@@ -1,0 +1,270 @@
+"""Who sees what, by plain SQL as each user: the database decides, whatever a client sends."""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+import asyncpg
+import pytest
+
+from cogency_tui.team import schema
+from cogency_tui.team.connection import Connection, connect
+from cogency_tui.team.schema import VERSION, setup_script
+from tests.team.postgres import Server
+
+ORIGIN = {"ada": "a" * 20, "grace": "b" * 20}
+TABLES = ("events", "edits", "usage", "content_uses")
+
+
+@asynccontextmanager
+async def as_user(server: Server, database: str, user: str) -> AsyncGenerator[Connection]:
+    connection = await connect(server.url(user, database))
+    try:
+        yield connection
+    finally:
+        await connection.close()
+
+
+async def add(connection: Connection, user: str, id: str, share: str, project: str = "shop") -> None:
+    """Add a conversation with a row of each kind."""
+    origin = ORIGIN[user]
+    await connection.execute(
+        "INSERT INTO cogency.origins (id, name) VALUES ($1, $2) ON CONFLICT DO NOTHING", origin, f"{user}@x"
+    )
+    await connection.execute(
+        "INSERT INTO cogency.conversations (origin, id, project, share, title, turns, cost, updated, trashed,"
+        " folded_title, folded_model, folded_directory, folded_branch, record, changing, position, revision)"
+        " VALUES ($1, $2, $3, $4, 'Title', 1, 0, 1767225600, false, '', '', '', '', '{}', '', '{}', 1)",
+        *(origin, id, project, share),
+    )
+    await connection.execute("SELECT cogency.prepare(ARRAY[1767225600])")
+    await connection.execute(
+        "INSERT INTO cogency.events VALUES ($1, $2, 1, 1767225600, 'user', '', false, '', 'find the needle', '{}')",
+        *(origin, id),
+    )
+    await connection.execute(
+        "INSERT INTO cogency.edits VALUES ($1, $2, 1, 1767225600, $2, 'edit', 'a.py', 'a.py', 'a.py', '{}')",
+        origin,
+        id,
+    )
+    await connection.execute(
+        "INSERT INTO cogency.usage VALUES ($1, $2, 1, 1767225600, 'openai', 'gpt', 10, 5, 0, 0.5, '{}')",
+        origin,
+        id,
+    )
+    await connection.execute(
+        "INSERT INTO cogency.contents (digest, data) VALUES ($1, 'x') ON CONFLICT DO NOTHING", "0" * 64
+    )
+    await connection.execute("INSERT INTO cogency.content_uses VALUES ($1, $2, $3)", origin, id, "0" * 64)
+
+
+async def seen(connection: Connection, table: str = "conversations") -> set[str]:
+    column = "id" if table == "conversations" else "conversation"
+    return {row[0] for row in await connection.fetch(f"SELECT {column} FROM cogency.{table}")}
+
+
+async def found(connection: Connection, term: str = "needle") -> set[str]:
+    asked = f'{{"documents": [["term", "{term}"]]}}'
+    return {row["id"] for row in await connection.fetch("SELECT id FROM cogency.search($1, 10)", asked)}
+
+
+async def test_a_user_sees_own_conversations_those_of_their_projects_and_the_teams(
+    server: Server, database: str
+) -> None:
+    async with as_user(server, database, "root") as root:
+        await root.execute(
+            "INSERT INTO cogency.members VALUES ('shop', 'ada'), ('shop', 'grace'), ('bank', 'ada')"
+        )
+    async with as_user(server, database, "ada") as ada, as_user(server, database, "grace") as grace:
+        for id, share, project in (("o", "own", "x"), ("p", "project", "shop"), ("q", "project", "bank")):
+            await add(ada, "ada", id, share, project)
+        await add(ada, "ada", "t", "team", "any")
+        for table in ("conversations", *TABLES):
+            assert await seen(ada, table) == {"o", "p", "q", "t"}, table
+            assert await seen(grace, table) == {"p", "t"}, table
+        assert await found(ada) == {"o", "p", "q", "t"}
+        assert await found(grace) == {"p", "t"}
+        assert await grace.fetchval("SELECT data FROM cogency.contents") == b"x"
+        # Who leaves the project no longer sees it.
+        async with as_user(server, database, "root") as root:
+            await root.execute("DELETE FROM cogency.members WHERE member = 'grace'")
+        assert await seen(grace, "events") == {"t"} == await found(grace)
+
+
+async def test_an_outsider_sees_nothing_and_can_do_nothing(server: Server, database: str) -> None:
+    async with as_user(server, database, "ada") as ada:
+        await add(ada, "ada", "t", "team")
+    async with as_user(server, database, "mallory") as mallory:
+        for sql in (
+            *(
+                f"SELECT * FROM cogency.{table}"
+                for table in ("conversations", "contents", "origins", *TABLES)
+            ),
+            "SELECT * FROM cogency.events_2026_01",
+            "SELECT * FROM cogency.search('{}', 10)",
+            "SELECT cogency.expire()",
+            "SELECT * FROM cogency.team_usage(0, 1e12)",
+            f"SELECT cogency.withdraw('{ORIGIN['ada']}', 't')",
+        ):
+            with pytest.raises(asyncpg.InsufficientPrivilegeError):
+                await mallory.fetch(sql)
+
+
+async def test_nobody_changes_what_was_pushed_nor_writes_for_another(server: Server, database: str) -> None:
+    async with as_user(server, database, "ada") as ada, as_user(server, database, "grace") as grace:
+        await add(ada, "ada", "t", "team")
+        origin = ORIGIN["ada"]
+        denied = (
+            "UPDATE cogency.events SET body = ''",
+            "DELETE FROM cogency.events",
+            "DELETE FROM cogency.conversations",
+            "TRUNCATE cogency.events",
+            "UPDATE cogency.conversations SET owner = 'grace'",
+            "SELECT * FROM cogency.events_2026_01",
+            "INSERT INTO cogency.members VALUES ('bank', 'grace')",
+            "SELECT cogency.remove('x', '{}')",
+            f"SELECT cogency.withdraw('{origin}', 't')",
+            f"INSERT INTO cogency.events VALUES ('{origin}', 't', 2, 0, 'user', '', false, '', '', '')",
+            f"INSERT INTO cogency.usage VALUES ('{origin}', 't', 2, 0, '', '', 0, 0, 0, 0, '')",
+            f"INSERT INTO cogency.content_uses VALUES ('{origin}', 't', '{'1' * 64}')",
+            f"INSERT INTO cogency.contents VALUES ('ada', '{'1' * 64}', '')",
+            "INSERT INTO cogency.origins (id, owner, name) VALUES ('cccccccccccccccccccc', 'ada', '')",
+        )
+        for sql in denied:
+            with pytest.raises(asyncpg.InsufficientPrivilegeError):
+                await grace.execute(sql)
+        # Rows of others are not there for a change.
+        assert await grace.execute("UPDATE cogency.conversations SET title = 'x'") == "UPDATE 0"
+        assert await grace.execute("UPDATE cogency.origins SET name = 'x'") == "UPDATE 0"
+        with pytest.raises(asyncpg.InsufficientPrivilegeError):
+            await add(grace, "grace", "g", "project", "bank")
+        # Whoever knows a digest does not get the content by it.
+        await add(grace, "grace", "h", "own")
+        await grace.execute(
+            "INSERT INTO cogency.content_uses VALUES ($1, 'h', $2)", ORIGIN["grace"], "2" * 64
+        )
+        await ada.execute("INSERT INTO cogency.contents (digest, data) VALUES ($1, 'secret')", "2" * 64)
+        assert not await grace.fetch("SELECT FROM cogency.contents WHERE digest = $1", "2" * 64)
+
+
+async def test_a_withdrawn_conversation_is_gone_and_cannot_come_back_by_itself(
+    server: Server, database: str
+) -> None:
+    async with as_user(server, database, "ada") as ada, as_user(server, database, "root") as root:
+        await add(ada, "ada", "t", "team")
+        await add(ada, "ada", "u", "team")
+        origin = ORIGIN["ada"]
+        assert await ada.fetchval("SELECT cogency.withdraw($1, 't')", origin)
+        for table in ("conversations", *TABLES):
+            assert await seen(root, table) == {"u"}, table
+        # The other conversation still needs the content.
+        assert await root.fetchval("SELECT count(*) FROM cogency.contents") == 1
+        with pytest.raises(asyncpg.InsufficientPrivilegeError):
+            await add(ada, "ada", "t", "team")
+        await ada.execute("SELECT cogency.restore($1, 't')", origin)
+        await add(ada, "ada", "t", "team")
+        await ada.execute("SELECT cogency.withdraw($1, id) FROM cogency.conversations", origin)
+        assert await root.fetchval("SELECT count(*) FROM cogency.contents") == 0
+
+
+async def test_months_are_partitions_and_old_ones_expire(server: Server, database: str) -> None:
+    async with as_user(server, database, "ada") as ada, as_user(server, database, "root") as root:
+        await add(ada, "ada", "t", "team")
+        origin = ORIGIN["ada"]
+        times = [0.0, 1580000000.0, 1767225599.0, 1767225600.0, 4e9]
+        await ada.execute("SELECT cogency.prepare($1)", times)
+        for number, at in enumerate(times, 10):
+            sql = "INSERT INTO cogency.events VALUES ($1, 't', $2, $3, 'user', '', false, '', '', '')"
+            await ada.execute(sql, origin, number, at)
+        where = (
+            "SELECT tableoid::regclass::text, number FROM cogency.events WHERE number >= 10 ORDER BY number"
+        )
+        assert [row[0].removeprefix("cogency.") for row in await root.fetch(where)] == [
+            *("events_default", "events_2020_01", "events_2025_12", "events_2026_01", "events_default"),
+        ]
+        await root.execute("UPDATE cogency.settings SET value = '1000' WHERE name = 'retention_days'")
+        await root.execute("SELECT cogency.expire()")
+        assert [row[1] for row in await root.fetch(where)] == [12, 13, 14]
+        await root.execute("UPDATE cogency.conversations SET updated = 1")
+        await root.execute("SELECT cogency.expire()")
+        assert await seen(root) == set()
+
+
+async def test_events_of_a_fast_clock_move_to_their_month_when_it_comes(
+    server: Server, database: str
+) -> None:
+    async with as_user(server, database, "ada") as ada, as_user(server, database, "root") as root:
+        await add(ada, "ada", "t", "team")
+        at = 1764547200.0
+        sql = "INSERT INTO cogency.events VALUES ($1, 't', 9, $2, 'user', '', false, '', '', '')"
+        await ada.execute(sql, ORIGIN["ada"], at)
+        await ada.execute("SELECT cogency.prepare(ARRAY[$1::float8])", at)
+        where = "SELECT tableoid::regclass::text FROM cogency.events WHERE number = 9"
+        assert await root.fetchval(where) == "cogency.events_2025_12"
+
+
+async def test_the_setup_runs_again_and_records_its_version(server: Server, database: str) -> None:
+    async with as_user(server, database, "root") as root:
+        await root.execute(setup_script())
+        assert await root.fetchval("SELECT max(version) FROM cogency.versions") == VERSION
+
+
+async def test_a_newer_setup_applies_its_steps_once_and_whole(
+    server: Server, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    later = {
+        "0002_later": "ALTER TABLE cogency.settings ADD COLUMN later text;",
+        "0003_wrong": "SELECT 1 / 0;",
+    }
+    first = schema.read_step
+
+    def read_step(name: str) -> str:
+        return later.get(name) or first(name)
+
+    monkeypatch.setattr(schema, "read_step", read_step)
+    async with as_user(server, database, "ada") as ada, as_user(server, database, "root") as root:
+        await add(ada, "ada", "t", "team")
+        monkeypatch.setattr(schema, "STEPS", (*schema.STEPS, schema.Step("0002_later", 1)))
+        for _ in range(2):
+            await root.execute(setup_script())
+        assert await root.fetchval("SELECT max(version) FROM cogency.versions") == 2
+        monkeypatch.setattr(schema, "STEPS", (*schema.STEPS, schema.Step("0003_wrong", 3)))
+        with pytest.raises(asyncpg.DivisionByZeroError):
+            await root.execute(setup_script())
+        await root.execute("ROLLBACK")
+        assert await root.fetchval("SELECT max(version) FROM cogency.versions") == 2
+        assert await root.fetch("SELECT later FROM cogency.settings")
+        assert await seen(ada) == {"t"}
+
+
+async def test_an_administrator_administers_and_reads_nothing(server: Server, database: str) -> None:
+    async with as_user(server, database, "ada") as ada, as_user(server, database, "root") as root:
+        await add(ada, "ada", "t", "team")
+        await root.execute("GRANT cogency_admin TO mallory")
+        try:
+            async with as_user(server, database, "mallory") as admin:
+                await admin.execute("INSERT INTO cogency.members VALUES ('bank', 'ada')")
+                await admin.execute("UPDATE cogency.settings SET value = '30' WHERE name = 'retention_days'")
+                for table in ("conversations", "contents", *TABLES):
+                    with pytest.raises(asyncpg.InsufficientPrivilegeError):
+                        await admin.fetch(f"SELECT * FROM cogency.{table}")
+                with pytest.raises(asyncpg.InsufficientPrivilegeError):
+                    await admin.fetch("SELECT * FROM cogency.search('{}', 10)")
+                await admin.execute("SELECT cogency.expire()")
+        finally:
+            await root.execute("REVOKE cogency_admin FROM mallory")
+        assert await seen(ada) == set()
+
+
+async def test_only_those_who_may_see_the_usage_of_the_team(server: Server, database: str) -> None:
+    async with as_user(server, database, "ada") as ada, as_user(server, database, "grace") as grace:
+        await add(ada, "ada", "o", "own")
+        # Roles are those of all databases of a server.
+        async with as_user(server, database, "root") as root:
+            await root.execute("REVOKE cogency_usage FROM grace")
+        with pytest.raises(asyncpg.InsufficientPrivilegeError):
+            await grace.fetch("SELECT * FROM cogency.team_usage(0, 1e12)")
+        async with as_user(server, database, "root") as root:
+            await root.execute("GRANT cogency_usage TO grace")
+        (row,) = await grace.fetch("SELECT owner, model, requests, cost FROM cogency.team_usage(0, 1e12)")
+        assert tuple(row) == ("ada", "gpt", 1, 0.5)
+        assert await seen(grace) == set()
