@@ -375,6 +375,9 @@ class ScriptedAgent:
     def worktree(self) -> str:
         return ""
 
+    def is_of_other_project(self, _conversation: object) -> bool:
+        return False
+
     def root_of(self, project: str) -> Path | None:
         del project
         return None

@@ -45,7 +45,7 @@ async def test_what_other_agents_have_is_offered_once_and_imported(project: Path
         await send(pilot, "/import codex")
         await until(pilot, lambda: "Nothing new to import." in told(pilot))
         await send(pilot, "/import emacs")
-        await until(pilot, lambda: "Unknown agent emacs." in told(pilot))
+        await until(pilot, lambda: "Unknown agent 'emacs'." in told(pilot))
     await agent.close()
     again = _agent(project, data)
     async with app_over(again).run_test(size=(110, 36)) as pilot:
