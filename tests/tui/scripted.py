@@ -375,6 +375,10 @@ class ScriptedAgent:
     def worktree(self) -> str:
         return ""
 
+    @property
+    def lasting(self) -> bool:
+        return False
+
     def is_of_other_project(self, _conversation: object) -> bool:
         return False
 
