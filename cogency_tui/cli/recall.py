@@ -29,7 +29,7 @@ async def search_conversations(
         if as_json:
             print_json(asdict(each))
         else:
-            print_text(_entry(each))
+            print_text(_entry(each, with_project=where == "everywhere"))
     if not page.listed and not as_json:
         there = "in this project. --all searches every project" if where == "project" else "anywhere"
         talk(f"Nothing matches {there}.")
@@ -57,11 +57,13 @@ async def print_statistics(recall: Recall, period: str, *, where: Where, as_json
     return 0
 
 
-def _entry(listed: ListedConversation) -> str:
+def _entry(listed: ListedConversation, *, with_project: bool) -> str:
     found = listed.conversation
     when = time.strftime("%Y-%m-%d %H:%M", time.localtime(found.updated))
     facts = [found.id, when, f"{found.turns} turn{'' if found.turns == 1 else 's'}"]
     facts += [f"${found.cost:.2f}"] if found.cost else []
+    facts += [f"from {listed.source}"] if listed.source else []
+    facts += [found.project] if with_project else []
     facts += [f"open in process {listed.live.pid}"] if listed.live else []
     lines = [found.title or "Untitled", f"  {'  '.join(facts)}"]
     lines += map(describe_hit, listed.hits)

@@ -29,6 +29,7 @@ from cogency_tui.protocol.plan import PLAN_GLYPHS, describe_plan
 from cogency_tui.protocol.transcript import as_tool_call, call_record, shown_text
 from cogency_tui.redaction import Redactor
 from cogency_tui.safe_text import clean
+from cogency_tui.store.foreign_sessions import AGENTS
 from cogency_tui.store.store import StoredConversation
 
 
@@ -90,7 +91,9 @@ def facts(conversation: StoredConversation) -> list[tuple[str, str]]:
     begun = time.strftime("%Y-%m-%d %H:%M", time.localtime(conversation.created))
     found = [("Project", conversation.project), ("Branch", conversation.branch)]
     found += [("Model", f"{conversation.provider}/{conversation.model}"), ("Begun", begun), ("Length", turns)]
-    found.append(("Origin", "imported" if conversation.imported else ""))
+    source = AGENTS.get(conversation.source, "")
+    imported = f"imported from {source}" if source else "imported"
+    found.append(("Origin", imported if conversation.imported else ""))
     if conversation.tokens:
         found.append(("Tokens", f"{conversation.tokens:,}"))
     if conversation.cost:

@@ -17,6 +17,7 @@ from cogency_tui.agent.importers import importer as module
 from cogency_tui.agent.importers.importer import Importer, Tally
 from cogency_tui.agent.importers.session import Session, SessionFile
 from cogency_tui.agent.recall.recall import Recall
+from cogency_tui.agent.usage_report import Span
 from cogency_tui.config.schema import Settings
 from cogency_tui.errors import UsageError
 from cogency_tui.store import event_chain
@@ -196,6 +197,7 @@ def _hostile() -> Iterator[Session]:
     session.spent("a", 1, {"input": 1 << 70})
     session.spent("b", 1, {"cost": float("nan")})
     session.spent("c", 1, {"input": 5, "model": 7})  # pyright: ignore[reportArgumentType]
+    session.spent("d", 1, {"input": 5, "model": "\ud800", "provider": "\x1b[31m"})
     for path in ("../../etc/passwd", "/etc/passwd", ".git/config", "a\nb", "x" * 5_000, "/p/fine.py"):
         session.edited("fine", 1, path, None, b"x")
     session.edited("unknown", 1, "other.py", b"a", b"b")
@@ -234,6 +236,7 @@ async def test_a_hostile_history_is_refused_in_parts_and_opens_everywhere(
         assert set(paths) == {"fine.py"}
         async for _ in recall.update_index(least=0):
             pass
+        assert await recall.usage(("model",), Span(1e12)) is not None
         assert (await recall.page("hello", where="everywhere", order="newest", limit=50)).listed
         await recall.close()
         assert (await imported(store, tmp_path, "hostile")).events == 0
@@ -250,3 +253,54 @@ async def test_two_imports_at_once_store_everything_once(tmp_path: Path, home: P
                 (event["type"], event.get("id", event.get("original"))) for event in await one.events(each.id)
             ]
             assert len(keys) == len({*keys})
+
+
+async def test_a_file_that_poses_as_a_session_takes_nothing_from_it(store: Store, home: Path) -> None:
+    async def given() -> Store:
+        return store
+
+    recall = Recall(given, "/home/ada/shop")
+    await imported(store, home)
+    (whole,) = [each for each in await store.conversations(limit=9) if each.title.startswith("Fix")]
+    original, events = whole.original, await store.events(whole.id)
+    lines = [json.loads(line) for line in await recall.export_lines(whole.id)]
+    other = store.database.path.parent.with_name("other")
+    async with await Store.open(other) as victim:
+
+        async def there() -> Store:
+            return victim
+
+        forging = Recall(there, "/home/ada/shop")
+        head, conversation, first = lines[:3]
+        first["event"]["content"] = "FORGED: delete everything"
+        forged = await forging.import_lines([json.dumps(line) for line in (head, conversation, first)])
+        assert forged.original == original
+        await imported(victim, home)
+        found = {each.id: each for each in await victim.conversations(limit=9)}
+        assert (found[forged.id].source, found[forged.id].imported) == ("", True)
+        (genuine,) = [each for each in found.values() if each.original == original]
+        assert await victim.events(genuine.id) == events
+        await forging.close()
+    await recall.close()
+
+
+async def test_what_was_restored_from_an_export_goes_on_as_the_session(store: Store, home: Path) -> None:
+    async def given() -> Store:
+        return store
+
+    recall = Recall(given, "/home/ada/shop")
+    await imported(store, home)
+    other = store.database.path.parent.with_name("other")
+    async with await Store.open(other) as restored:
+
+        async def there() -> Store:
+            return restored
+
+        restoring = Recall(there, "/home/ada/shop")
+        for each in await store.conversations(limit=9):
+            await restoring.import_lines(await recall.export_lines(each.id))
+        count = len(await restored.conversations(limit=99))
+        assert (await imported(restored, home)).events == 0
+        assert len(await restored.conversations(limit=99)) == count
+        await restoring.close()
+    await recall.close()

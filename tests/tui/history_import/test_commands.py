@@ -1,5 +1,6 @@
 """The offer of other agents' histories on the start screen, `/import`, and going on in a fork."""
 
+import json
 import shutil
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from cogency_tui.agent.importers.importer import Importer
 from cogency_tui.agent.importers.offer import is_offered
 from cogency_tui.config.schema import Settings
 from cogency_tui.store.blobs import Blobs
+from cogency_tui.store.edits import Edits
 from cogency_tui.store.store import Store
 from cogency_tui.tui.main import screen
 from tests.agent.importers.reading import FIXTURES
@@ -85,3 +87,44 @@ async def test_an_imported_conversation_is_read_as_it_is_and_goes_on_in_a_fork(
         assert await store.events(cart.id) == before
         assert len(await store.events(fork)) == len(before) + 4
     await agent.close()
+
+
+async def test_a_conversation_of_another_project_goes_on_in_a_fork_with_its_own_edits(
+    project: Path, tmp_path: Path
+) -> None:
+    data, notes = tmp_path / "data", tmp_path / "notes"
+    for place in (project, notes):
+        place.mkdir(exist_ok=True)
+        (place / "cart.py").write_text("one\n")
+    calls = [{"name": "edit", "args": {"file": "cart.py", "old": "one", "new": "two"}}]
+    write = f"<execute>\n{json.dumps(calls)}\n</execute>"
+    there = _agent(notes, data, write, "Done.")
+    there.permissions = "edits"
+    await there.open()
+    async for _ in there.stream("there", conversation_id=None):
+        pass
+    begun = await (await there.store()).latest(str(notes))
+    assert begun is not None
+    id = begun.id
+    await there.close()
+    assert (notes / "cart.py").read_text() == "two\n"
+    agent = _agent(project, data, write, "Done here.")
+    agent.permissions = "edits"
+    async with app_over(agent, conversation_id=id).run_test(size=(110, 36), notifications=True) as pilot:
+        await until(pilot, lambda: "Done." in shown(conversation_of(pilot)))
+        await send(pilot, "here")
+        await until(pilot, lambda: "Done here." in shown(conversation_of(pilot)))
+        await finished(pilot)
+        fork = main_of(pilot).bridge.conversation_id
+        assert fork not in (None, id)
+        store = await agent.store()
+        made = [
+            (edit.origin.project, edit.origin.conversation)
+            for edit in await Edits(store.database).of_project(str(project), limit=9)
+        ]
+        assert made == [(str(project), fork)]
+        # What was done there is in no file here.
+        assert fork is not None
+        assert [edit.origin.project for edit in await agent.journal.in_history(fork)] == [str(project)]
+    await agent.close()
+    assert (project / "cart.py").read_text() == "two\n"
