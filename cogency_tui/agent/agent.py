@@ -32,7 +32,6 @@ from cogency_tui.config.schema import (
     config_path,
     data_path,
 )
-from cogency_tui.config.worktree_paths import are_of_one_project
 from cogency_tui.errors import ConfigError
 from cogency_tui.providers.base import Provider
 from cogency_tui.providers.configured_providers import create_provider, secrets
@@ -215,6 +214,8 @@ class Agent:
     def is_of_other_project(self, conversation: "StoredConversation") -> bool:
         """Return whether a conversation is of a project that is there, and neither this one nor a worktree of
         it: it goes on here only in a fork."""
+        from cogency_tui.config.worktree_paths import are_of_one_project
+
         place = conversation.project
         if place == str(self.project) or self.root_of(place) is not None:
             return False

@@ -329,8 +329,15 @@ async def search_team(
 
 def _hit(document: Any, terms: tuple[str, ...]) -> Hit:
     text, marks = snippet(document, terms)
-    event = max(document.source, 0)
-    return Hit(event, document.conversation, document.kind, document.tool, document.timestamp, text, marks)
+    return Hit(
+        event=max(document.source, 0),
+        within=document.conversation,
+        kind=document.kind,
+        tool=document.tool,
+        timestamp=document.timestamp,
+        text=text,
+        marks=marks,
+    )
 
 
 async def print_team_usage(

@@ -224,6 +224,7 @@ class NoDatabase:
     """Has no rows of anything. Beside `path` are the marks of what is open."""
 
     path: Path = field(default_factory=lambda: Path.home() / "data" / "cogency.db")
+    read_only: bool = False
 
     async def read(self, work: Any) -> list[Any]:
         return []

@@ -117,18 +117,18 @@ class Journal:
         """The project directory, in the form that the store uses."""
         return str(self.workspace.root)
 
-    async def in_history(self, conversation: str) -> list[Edit]:
+    async def in_history(self, conversation: str, *, elsewhere: bool = False) -> list[Edit]:
         """The edits of a conversation, with those from before its fork.
 
-        Those in the scratch copy of a rerun, or in another project that is there, are in no file of this one,
-        and left out."""
+        Those in the scratch copy of a rerun are in no file of another project, and left out there; unless
+        `elsewhere`, so are those in another project that is there."""
         found = await (await self.edits()).in_history(conversation)
-        elsewhere = {
+        others = {
             project
             for project in {edit.origin.project for edit in found} - {self.root}
-            if Path(project).is_dir() and not are_of_one_project(project, self.root)
+            if not elsewhere and Path(project).is_dir() and not are_of_one_project(project, self.root)
         }
-        return [edit for edit in found if edit.origin.project not in elsewhere and not self._is_in_copy(edit)]
+        return [edit for edit in found if edit.origin.project not in others and not self._is_in_copy(edit)]
 
     async def origin(self, conversation: str) -> Origin:
         """The origin of an edit that a call of a conversation makes here now: in this project, also where the

@@ -324,7 +324,9 @@ def read_delegates(data: bytes, path: Path) -> Delegates:
     text, table = _parse(data, path)
     for key, value in table.items():
         if key not in _TABLES and not _may_give(key):
-            raise ConfigError(f"{toml_reader.place(path, _line(text, key, value))}: {_problem(key)}.", _MEND)
+            raise ConfigError(
+                f"{toml_reader.place(path, _line(text, key, value))}: {_problem(key, value)}.", _MEND
+            )
     agents = {name: _agent(name, agent, text, path) for name, agent in _tables(table, "agents", text, path)}
     workflows: dict[str, WorkflowSettings] = {}
     for name, workflow in _tables(table, "workflows", text, path):
@@ -433,13 +435,16 @@ def _line(text: str, key: str, value: Any) -> int:
     """The line of a key in the file, or of the first table below it: `[key.name]` defines both."""
     line = line_of_key(text, (key,))
     if not line and isinstance(value, dict):
-        line = line_of(text, (key, next(iter(cast("dict[str, Any]", value)), "")))
+        path = (key, next(iter(cast("dict[str, Any]", value)), ""))
+        line = line_of(text, path) or line_of_key(text, path)
     return line
 
 
-def _problem(key: str) -> str:
+def _problem(key: str, value: Any) -> str:
     if key in Settings.__struct_fields__:
-        return f'"{key}" can only be set in your own configuration, not by a project'
+        inner = next(iter(cast("dict[str, Any]", value)), "") if isinstance(value, dict) else ""
+        named = f"{key}.{inner}" if f"{key}.{inner}" in options() else key
+        return f'"{named}" can only be set in your own configuration, not by a project'
     may = dict.fromkeys(option.path[0] for option in options().values() if option.project)
     return f'unknown key "{key}"; a project may have {", ".join(may)}'
 

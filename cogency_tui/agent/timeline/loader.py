@@ -162,7 +162,7 @@ async def _placed(
     moments = [*accumulate((point.event["timestamp"] for point in points), max)]
     calls = {child: call for called in callers for child, call in called.items()}
     placed: list[Placed] = []
-    for edit in await journal.in_history(conversation.id):
+    for edit in await journal.in_history(conversation.id, elsewhere=conversation.project != journal.root):
         is_before_fork = shared > 0 and edit.timestamp <= conversation.created
         limit = shared if is_before_fork else len(points)
         call = calls.get(edit.origin.caller, edit.call)
