@@ -21,7 +21,6 @@ from cogency_tui.config.layers import load_settings
 from cogency_tui.config.schema import Settings, data_path
 from cogency_tui.errors import ConfigError
 from cogency_tui.providers.configured_providers import secrets
-from cogency_tui.store.check_and_repair import FAILED
 from cogency_tui.store.check_and_repair import repair as repair_store
 from cogency_tui.store.database import FILE
 from cogency_tui.store.search.building import IndexProgress, update
@@ -100,7 +99,7 @@ async def _check_servers(project: Path) -> list[Finding]:
 
 
 def repair() -> int:
-    """Repair the store if it is damaged, and print what was done; return the exit status.
+    """Repair the store if it is damaged, and print what was done.
 
     Raises:
         StoreError: it cannot be repaired.
@@ -108,7 +107,7 @@ def repair() -> int:
     done = repair_store(data_path())
     for line in done or [f"The store in {data_path()} is not damaged."]:
         print_text(line)
-    return 1 if any(line.startswith(FAILED) for line in done) else 0
+    return 0
 
 
 def rebuild() -> int:

@@ -129,7 +129,8 @@ async def _serve(history: History) -> None:
     into, read = anyio.create_memory_object_stream[Any](0)
     write, out = anyio.create_memory_object_stream[Any](0)
     channel = await _Channel.opened()
-    server = _server(history)
+    running = set[asyncio.Task["types.CallToolResult"]]()
+    server = _server(history, running)
     tasks = [
         asyncio.create_task(channel.receive(into)),
         asyncio.create_task(channel.send(out)),
@@ -142,6 +143,8 @@ async def _serve(history: History) -> None:
         for task in tasks:
             task.cancel()
         ended = await asyncio.gather(*tasks, return_exceptions=True)
+        # Those that were cancelled last still end.
+        await asyncio.gather(*running, return_exceptions=True)
         await history.close()
         await channel.close()
     for error in ended[:2]:
@@ -150,14 +153,13 @@ async def _serve(history: History) -> None:
             raise error
 
 
-def _server(history: History) -> "Server[Any]":
+def _server(history: History, running: "set[asyncio.Task[types.CallToolResult]]") -> "Server[Any]":
+    """The server; `running` are the calls that have not ended yet."""
     import mcp_types as types
     from mcp.server.lowlevel import Server
 
     async def list_tools(_context: Any, _params: Any) -> types.ListToolsResult:
         return types.ListToolsResult(tools=[_offer(name, tool) for name, tool in _TOOLS.items()])
-
-    running: set[asyncio.Task[types.CallToolResult]] = set()
 
     async def call_tool(_context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
         task = asyncio.create_task(_call(history, params.name, params.arguments))

@@ -344,7 +344,7 @@ class BundleWriter:
     def __init__(self, id: str, origin: Origin, directory: Path) -> None:
         self.id = id
         self._packer = zlib.compressobj()
-        self._content = tempfile.SpooledTemporaryFile(_IN_MEMORY, dir=str(directory))  # noqa: SIM115
+        self._content = tempfile.SpooledTemporaryFile(_IN_MEMORY, dir=str(directory))  # noqa: SIM115 (closed by `close`)
         self.add(msgspec.json.encode(Head(id, origin.id, origin.name)).decode())
 
     @property

@@ -30,6 +30,7 @@ from cogency_tui.store.database import (
     free_name,
     obstacle_in,
     open_to_read,
+    primary_code,
     reindexed,
     set_aside,
     size_of,
@@ -45,10 +46,6 @@ from cogency_tui.store.store import COLUMNS
 _MOST = 3
 """Most findings of one kind that are listed."""
 
-FAILED = "Cannot recover"
-"""The beginning of a line on what a repair could not do."""
-
-_UNREADABLE = "rows that cannot be read"
 _MOST_SPANS = 20
 _FARTHEST = 1 << 62
 _APPENDED = ("edits", "usage")
@@ -98,8 +95,10 @@ def _check(directory: Path) -> list[Damage]:
     found = [Damage(companions(path)[0], what, True) for what in _wal(companions(path)[0])]
     try:
         with closing(open_to_read(path, _PATIENCE, untouched=True)) as connection:
-            found += [Damage(path, what, True) for what in _database(connection)]
-            if all(damage.what.startswith(_UNREADABLE) for damage in found):
+            found += (Damage(path, what, True) for what in _structure(connection))
+            is_sound = not found
+            found += (Damage(path, what, True) for what in _rows(connection))
+            if is_sound:
                 found += _history(connection, path)
             if not found:
                 found += _contents(connection, Blobs(directory / BLOBS))
@@ -177,7 +176,7 @@ def _is_broken(path: Path) -> bool:
         return True
     try:
         with closing(open_to_read(path, _PATIENCE, untouched=True)) as connection:
-            return bool([*_database(connection)])
+            return any(_structure(connection)) or any(_rows(connection))
     except (OSError, sqlite3.Error):
         return True
 
@@ -332,7 +331,7 @@ def _repaired(path: Path) -> list[str]:
     if path.exists() and not _wal(companions(path)[0]):
         try:
             with closing(sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None)) as connection:
-                if reindexed(connection, copy) and not [*_database(connection)]:
+                if reindexed(connection, copy) and not [*_structure(connection), *_rows(connection)]:
                     return [
                         f"The indexes of {path} were rebuilt; no row is lost. The earlier file is {copy}."
                     ]
@@ -357,7 +356,9 @@ def _brought_back(path: Path, aside: Path) -> Iterator[str]:
     try:
         _recovered(aside, fresh)
     except sqlite3.Error as exc:
-        yield f"{FAILED} any data from {aside}: {exc}."
+        if primary_code(exc) in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
+            raise
+        yield f"No data can be recovered from {aside}: {exc}."
         return
     blobs = Blobs(path.parent / BLOBS)
     ours = "SELECT id FROM conversations WHERE call IS NULL ORDER BY created"
@@ -486,7 +487,8 @@ def _checksum(data: bytes, sums: tuple[int, int], order: str) -> tuple[int, int]
     return first, second
 
 
-def _database(connection: sqlite3.Connection) -> Iterator[str]:
+def _structure(connection: sqlite3.Connection) -> Iterator[str]:
+    """Describe damage of the database itself."""
     try:
         found = [row[0] for row in connection.execute(f"PRAGMA integrity_check({_MOST})")]
         yield from (what.replace("\n", "; ") for what in found if what != "ok")
@@ -497,12 +499,16 @@ def _database(connection: sqlite3.Connection) -> Iterator[str]:
         if orphans:
             tables = ", ".join(sorted({row[0] for row in orphans}))
             yield f"{len(orphans):,} rows belong to rows that are lost ({tables})"
-        if damaged := unreadable(connection):
-            yield f"{_UNREADABLE}: {_counted(damaged)}"
     except NewerSchemaError as exc:
         yield f"a newer cogency-tui made it: {exc}"
     except sqlite3.Error as exc:
         yield str(exc)
+
+
+def _rows(connection: sqlite3.Connection) -> Iterator[str]:
+    """Describe rows that a sound database has, and that cannot be read all the same."""
+    if damaged := unreadable(connection):
+        yield f"rows that cannot be read: {_counted(damaged)}"
 
 
 def _history(connection: sqlite3.Connection, path: Path) -> Iterator[Damage]:

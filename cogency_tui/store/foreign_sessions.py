@@ -9,6 +9,7 @@ import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from cogency_tui.protocol.events import Event, Measure, begins_turn
 from cogency_tui.redaction import Redactor
@@ -89,13 +90,22 @@ def find(connection: sqlite3.Connection, source: str, original: str) -> StoredCo
     return None if row is None else conversation_of(row)
 
 
-def new_events(connection: sqlite3.Connection, given: ForeignConversation) -> list[tuple[str, Event]]:
-    """Return the events of a session that are not stored yet: all, if what is stored is another one."""
+class Compared(NamedTuple):
+    """A session beside its conversation here, if there is one, and the events that are not stored yet.
+    One that only `poses` as the session is not its conversation."""
+
+    conversation: StoredConversation | None
+    poses: StoredConversation | None
+    fresh: Sequence[tuple[str, Event]]
+
+
+def compare(connection: sqlite3.Connection, given: ForeignConversation) -> Compared:
+    """Compare a session with what is stored of it."""
     found = find(connection, given.source, given.original)
     known = {} if found is None else _known(connection, found.id)
     if _is_other(known, given):
-        return [*given.events]
-    return [pair for pair in given.events if pair[0] not in known]
+        return Compared(None, found, given.events)
+    return Compared(found, None, [pair for pair in given.events if pair[0] not in known])
 
 
 def _is_other(known: Mapping[str, object], given: ForeignConversation) -> bool:
@@ -114,12 +124,10 @@ def _is_other(known: Mapping[str, object], given: ForeignConversation) -> bool:
 
 def store(connection: sqlite3.Connection, given: ForeignConversation) -> Stored:
     """Store what is new of a session, in the caller's transaction."""
-    found = find(connection, given.source, given.original)
-    if found is not None and _is_other(_known(connection, found.id), given):
+    found, poses, fresh = compare(connection, given)
+    if poses is not None:
         sql = "UPDATE conversations SET source = '', original = '' WHERE id = ?"
-        connection.execute(sql, (to_column(found.id),))
-        found = None
-    fresh = new_events(connection, given)
+        connection.execute(sql, (to_column(poses.id),))
     if found is None and not fresh:
         return Stored("", False, 0)
     conversation = found or _create(connection, given)

@@ -4,6 +4,7 @@ import os
 import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
@@ -13,7 +14,6 @@ from cogency_tui.errors import ConfigError
 
 _EXAMPLE = 'For example: url = "postgresql://ada@db.example.org/history"'
 _SCHEMES = ("postgresql", "postgres")
-_LOOPBACK = ("localhost", "::1")
 _PLAIN = ("disable", "allow", "prefer")
 
 
@@ -38,7 +38,7 @@ def address_of(settings: HistorySettings, environment: Mapping[str, str] | None 
         raise ConfigError("There is no database of a team: history.url is not set.", _EXAMPLE)
     try:
         parts = urlsplit(settings.url)
-        parts.port  # noqa: B018
+        _ = parts.port
     except ValueError as exc:
         raise ConfigError(f"history.url is not a valid URL: {exc}.", _EXAMPLE) from exc
     given = {name: values[-1] for name, values in parse_qs(parts.query).items()}
@@ -72,7 +72,13 @@ def _without_port(place: str) -> str:
 
 
 def _is_loopback(host: str) -> bool:
-    return host.startswith(("/", "127.")) or host.lower() in _LOOPBACK
+    if host.startswith("/") or host.lower() == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        # A name: 127.example.org may be anywhere.
+        return False
 
 
 def _password(settings: HistorySettings, environment: Mapping[str, str]) -> dict[str, Any]:

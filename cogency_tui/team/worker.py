@@ -179,7 +179,7 @@ class Worker:
     async def _pause(self, seconds: float) -> None:
         """Wait, and notice the end in half a second."""
         until = time.monotonic() + seconds
-        while (left := until - time.monotonic()) > 0 and not self._is_over():  # noqa: ASYNC110
+        while (left := until - time.monotonic()) > 0 and not self._is_over():  # noqa: ASYNC110 (the end is a fact of another process)
             await asyncio.sleep(min(left, _TICK))
 
 

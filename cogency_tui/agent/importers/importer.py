@@ -155,9 +155,9 @@ class Importer:
         if dry:
 
             def compare(connection: Any) -> Stored:
-                is_new = foreign_sessions.find(connection, given.source, given.original) is None
-                fresh = len(foreign_sessions.new_events(connection, given))
-                return Stored("", is_new and fresh > 0, fresh)
+                compared = foreign_sessions.compare(connection, given)
+                fresh = len(compared.fresh)
+                return Stored("", compared.conversation is None and fresh > 0, fresh)
 
             return await database.read(compare)
         await asyncio.to_thread(self._blobs.sync)

@@ -18,7 +18,7 @@ from cogency_tui.store.store import Store
 
 VARIABLES = (
     *("CLAUDE_CONFIG_DIR", "CODEX_HOME", "OPENCODE_DB", "XDG_DATA_HOME", "VIBE_HOME"),
-    *("PI_CODING_AGENT_DIR", "PI_CODING_AGENT_SESSION_DIR"),
+    *("GEMINI_CLI_HOME", "PI_CODING_AGENT_DIR", "PI_CODING_AGENT_SESSION_DIR"),
 )
 """Variables of the agents that say where they keep their sessions."""
 

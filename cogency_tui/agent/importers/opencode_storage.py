@@ -152,7 +152,7 @@ def _in_database(database: sqlite3.Connection, file: SessionFile) -> StoredSessi
     row = database.execute("SELECT * FROM session WHERE id = ?", (session,)).fetchone()
     if row is None:
         return None
-    fields = {name: row[name] for name in row.keys()}  # noqa: SIM118
+    fields = dict(row)
     parent = as_text(fields.get("parent_id"))
     info = {
         **fields,

@@ -13,7 +13,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, cast
 
-from cogency_tui.protocol.events import CallState, Event, Measure, ResultPayload, UserEvent
+from cogency_tui.protocol.events import (
+    CallEvent,
+    CallState,
+    Event,
+    Measure,
+    RespondEvent,
+    ResultPayload,
+    ThinkEvent,
+    UserEvent,
+)
 from cogency_tui.protocol.plan import describe_plan
 from cogency_tui.tools.plan import planned_steps
 
@@ -150,24 +159,34 @@ class Session:
     def think(self, key: str, at: object, text: str, cycle: str = "", *, summary: bool = False) -> None:
         """Add reasoning; `cycle` is the id of the answer that it is part of."""
         if text.strip():
-            event: Event = {"type": "think", "timestamp": self._time(at), "id": key, "content": _cut(text)}
+            event: ThinkEvent = {
+                "type": "think",
+                "timestamp": self._time(at),
+                "id": key,
+                "content": _cut(text),
+            }
             if summary:
                 event["summary"] = True
-            self._add(key, event, cycle)
+            self._add_answer(key, event, cycle)
 
     def respond(self, key: str, at: object, text: str, cycle: str = "") -> None:
         """Add a text of the model's answer."""
         if text.strip():
-            self._add(
-                key, {"type": "respond", "timestamp": self._time(at), "id": key, "content": _cut(text)}, cycle
-            )
+            event: RespondEvent = {
+                "type": "respond",
+                "timestamp": self._time(at),
+                "id": key,
+                "content": _cut(text),
+            }
+            self._add_answer(key, event, cycle)
 
     def call_tool(self, key: str, at: object, name: str, args: Mapping[str, Any], cycle: str = "") -> None:
         """Add a call of a tool, under our name for it and with our arguments where we have it."""
         content = json.dumps({"name": name, "args": args}, ensure_ascii=False, allow_nan=False)
         if f"{key}=" in self._keys:
             raise ValueError(f"the id {key!r} is taken")
-        self._add(key, {"type": "call", "timestamp": self._time(at), "id": key, "content": content}, cycle)
+        event: CallEvent = {"type": "call", "timestamp": self._time(at), "id": key, "content": content}
+        self._add_answer(key, event, cycle)
         self._keys.add(f"{key}=")
         self._open[key] = name
         if name == "plan":
@@ -256,12 +275,15 @@ class Session:
         for key in [] if is_running else [*self._open]:
             self.result(key, self._last, "", state="interrupted", outcome="Interrupted.")
 
-    def _add(self, key: str, event: Event, cycle: str = "") -> None:
+    def _add_answer(self, key: str, event: ThinkEvent | RespondEvent | CallEvent, cycle: str) -> None:
+        if cycle:
+            event["cycle"] = cycle
+        self._add(key, event)
+
+    def _add(self, key: str, event: Event) -> None:
         if not key or key in self._keys:
             raise ValueError(f"the id {key!r} is missing or taken")
         self._keys.add(key)
-        if cycle:
-            event["cycle"] = cycle  # pyright: ignore[reportGeneralTypeIssues]
         self.events.append(ForeignEvent(key, event))
 
     def _time(self, at: object) -> float:

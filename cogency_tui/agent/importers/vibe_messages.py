@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from cogency_tui.agent.importers.records import (
     an_object,
+    as_object,
     entries,
     file_stamp,
     number,
@@ -87,8 +88,8 @@ def call_of_task(path: Path, child: Session) -> str:
     for _, message in json_lines(Session(""), path):
         with Session("").at(""):
             for call in objects(message.get("tool_calls") or []):
-                given = parsed(text(an_object(call["function"]).get("arguments")))
-                if isinstance(given, dict) and given.get("task") == first["content"]:  # pyright: ignore[reportUnknownMemberType]
+                given = as_object(parsed(text(an_object(call["function"]).get("arguments"))))
+                if given.get("task") == first["content"]:
                     found.append(text(call["id"]))
     return found[0] if len(found) == 1 else ""
 
