@@ -96,6 +96,13 @@ class Acting:
         hunk = self._view.hunk if self._shown is not None else None
         return None if hunk is None or self._files.has_focus else hunk.last_edit
 
+    @property
+    def keeps_by_restoring(self) -> bool:
+        """True if what would be kept is not in the file, and comes back."""
+        hunk = None if self._files.has_focus else self._view.hunk
+        target = hunk or self._files.file
+        return target is not None and target.state in ("reverted", "gone")
+
     def revert_last_edit(self) -> None:
         """Revert the last edit of the hunk at the cursor, and not those before it."""
         file, hunk = self._shown, self._view.hunk

@@ -113,8 +113,8 @@ class ReviewScreen(AnsweringScreen[Jump | ReviewCommand | None]):
             self._open_editor,
             self.reload,
         )
-        self._shows_last_edit = False
-        """The footer shows the key that reverts the last edit of the hunk alone."""
+        self._hinted = (False, False)
+        """The state that the keys in the footer were shown for."""
         self._straight = bool(call)
         self._left = Surface(id="review-left")
 
@@ -138,12 +138,17 @@ class ReviewScreen(AnsweringScreen[Jump | ReviewCommand | None]):
 
     def key_hints(self) -> Hints:
         dispensable = [] if self._showing.can_undo else ["do('undo')"]
-        self._shows_last_edit = self._acting.last_edit is not None
-        dispensable += [] if self._shows_last_edit else ["do('revert_last_edit')"]
+        self._hinted = self._to_hint()
+        dispensable += [] if self._acting.last_edit else ["do('revert_last_edit')"]
         hints = NARROW_HINTS if self.has_class("-one") else REVIEW_HINTS
         return Hints([each for each in hints if each not in dispensable])
 
+    def _to_hint(self) -> tuple[bool, bool]:
+        return self._acting.last_edit is not None, self._acting.keeps_by_restoring
+
     def key_label(self, action: str) -> str:
+        if action == "do('keep')":
+            return "restore" if self._acting.keeps_by_restoring else ""
         return "clear selection" if action == "step_back" and self._picking.any else ""
 
     def on_mount(self) -> None:
@@ -209,7 +214,7 @@ class ReviewScreen(AnsweringScreen[Jump | ReviewCommand | None]):
     def on_diff_view_moved(self) -> None:
         self._picking.follow()
         self._showing.show_title()
-        if (self._acting.last_edit is not None) != self._shows_last_edit:
+        if self._to_hint() != self._hinted:
             self.refresh_bindings()
 
     def on_filter_line_changed(self) -> None:

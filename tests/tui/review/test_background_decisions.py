@@ -84,7 +84,12 @@ async def test_a_hunk_is_reverted_and_comes_back_and_kept_and_the_next_one_comes
 
 
 async def test_keeping_what_is_reverted_restores_it_and_says_so(three: Reviewer, project: Path) -> None:
-    await three.press("n", "k", "y")
+    footer = three.screen.query_one(Footer)
+    await three.press("n")
+    assert "y keep" in shown(footer)
+    await three.press("k")
+    assert "y restore" in shown(footer)
+    await three.press("y")
     assert (read(project), three.states) == (changed(5, 20, 35), ("kept", "new", "new"))
     assert told(three.pilot) == "Agent's version restored and kept (u undo)"
     await three.press("u")
