@@ -56,16 +56,18 @@ async def import_agents(
     tallies = [await _import(importer, name, dry=dry) for name in names]
     for tally in tallies:
         _report(tally, dry=dry, as_json=as_json)
-    if not any(tally.sessions or tally.unchanged for tally in tallies) and not as_json:
+    if not any(tally.sessions or tally.unchanged or tally.unread for tally in tallies) and not as_json:
         elsewhere = sum(tally.elsewhere for tally in tallies)
         where = f" in this project. --all imports {elsewhere:,} of other projects" if elsewhere else ""
         talk(f"Nothing to import{where}.")
+    unread = {tally.name: tally.unread for tally in tallies}
     while follow and not dry:
         await asyncio.sleep(_PAUSE)
         for name in names:
             tally = await _import(importer, name, dry=False)
-            if tally.events or tally.unknown:
+            if tally.events or tally.unknown or tally.unread > unread[name]:
                 _report(tally, dry=False, as_json=as_json)
+            unread[name] = tally.unread
     return 0
 
 
@@ -83,16 +85,24 @@ def _report(tally: Tally, *, dry: bool, as_json: bool) -> None:
     if as_json:
         print_json(asdict(tally))
         return
-    if not (tally.sessions or tally.unchanged):
-        return
-    found = "to import" if dry else "imported"
-    conversations = f"{tally.conversations:,} new conversation{'' if tally.conversations == 1 else 's'}"
-    events = f"{tally.events:,} new event{'' if tally.events == 1 else 's'}"
-    print_text(f"{tally.title}: {conversations} and {events} {found}.")
+    if tally.sessions or tally.unchanged:
+        _report_new(tally, dry=dry)
+    problems: list[str] = []
+    if tally.unread:
+        problems.append(f"{tally.unread:,} session{'' if tally.unread == 1 else 's'} could not be read")
     if tally.unknown:
         records = "1 record was" if tally.unknown == 1 else f"{tally.unknown:,} records were"
-        talk(f"{tally.title}: {records} not understood and left out:")
+        problems.append(f"{records} not understood and left out")
+    if problems:
+        talk(f"{tally.title}: {' and '.join(problems)}:")
     for problem in tally.problems[:_MOST_PROBLEMS]:
         talk(f"  {problem}")
     if len(tally.problems) > _MOST_PROBLEMS:
         talk("  … --json lists more.")
+
+
+def _report_new(tally: Tally, *, dry: bool) -> None:
+    found = "to import" if dry else "imported"
+    conversations = f"{tally.conversations:,} new conversation{'' if tally.conversations == 1 else 's'}"
+    events = f"{tally.events:,} new event{'' if tally.events == 1 else 's'}"
+    print_text(f"{tally.title}: {conversations} and {events} {found}.")

@@ -116,8 +116,10 @@ class Codex:
             if not file_stamp(path):
                 raise OSError(f"{path} is not a regular file")
             thread.read(path, end, is_first=path == paths[0])
-        if thread.is_side or not thread.is_begun:
+        if thread.is_side:
             return None
+        if not thread.is_begun:
+            return session if session.unknown else None
         with suppress(OSError):
             session.title = session.title or self._titles_in(root).get(session.id, "")
         with suppress(OSError):

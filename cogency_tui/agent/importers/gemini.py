@@ -69,7 +69,7 @@ class Gemini:
             for place, record in json_lines(session, file.path):
                 with session.at(place):
                     records.add(record)
-        if not session.id and not session.unknown_count:
+        if not session.id and not session.unknown:
             return None
         if records.facts.get("kind") == "subagent":
             session.parent, session.call = caller(file.path, session.id)
@@ -79,7 +79,7 @@ class Gemini:
             with session.at(id):
                 _add_message(session, id, message)
         session.close()
-        return session if session.events or session.unknown_count else None
+        return session if session.events or session.unknown else None
 
 
 @dataclass(slots=True)

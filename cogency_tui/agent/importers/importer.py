@@ -43,13 +43,14 @@ _DEEPEST = 20
 @dataclass(slots=True)
 class Tally:
     """What an import of the agent `name` has come to: sessions that were read or left as they are
-    (`unchanged`), or are of another project (`elsewhere`); new `conversations` and `events`; and what was not
-    understood: its count, and places.
+    (`unchanged`), that could not be read at all (`unread`), or are of another project (`elsewhere`); new
+    `conversations` and `events`; the count of records that were not understood; and the places of both.
     """
 
     name: str
     sessions: int = 0
     unchanged: int = 0
+    unread: int = 0
     elsewhere: int = 0
     conversations: int = 0
     events: int = 0
@@ -117,11 +118,18 @@ class Importer:
         yield tally
 
     async def _read(self, reader: Reader, file: SessionFile, tally: Tally) -> Session | None:
+        """Read a session; None for a file that holds none, or none that can be read."""
         try:
-            return await asyncio.to_thread(reader.read, file)
+            session = await asyncio.to_thread(reader.read, file)
         except OSError as exc:
-            tally.problems.append(f"{file.path}: {exc.strerror or exc}")
-            return None
+            problem = exc.strerror or str(exc)
+        else:
+            if session is None or session.events or not session.unknown:
+                return session
+            problem = session.unknown[0]
+        tally.unread += 1
+        tally.problems.append(f"{file.path}: {problem}")
+        return None
 
     async def _is_wanted(self, session: Session) -> bool:
         if self._project is None:

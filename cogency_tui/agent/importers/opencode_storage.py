@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias, cast
 
-from cogency_tui.agent.importers.records import as_list, as_object, as_text, whole
+from cogency_tui.agent.importers.records import as_list, as_object, as_text, file_stamp, whole
 from cogency_tui.agent.importers.session import LONGEST_LINE, SessionFile, parsed, seconds
 
 Object: TypeAlias = dict[str, Any]
@@ -252,6 +252,8 @@ def _converted_part(part: Object) -> Object:
 def _in_files(file: SessionFile) -> StoredSession | None:
     info = _loaded(file.path)
     if info is None:
+        if file_stamp(file.path):
+            raise OSError("it holds no JSON object, or one that is too long")
         return None
     storage = file.path.parents[2]
     parent, call = as_text(info.get("parentID")), ""

@@ -68,7 +68,7 @@ class Vibe:
             session = Session(folder.name)
             history = _History(session, folder)
             if not history.read():
-                return None
+                return session if session.unknown else None
             _Entries(session).add(history.entries)
             is_running = is_running or any(is_in_use(path) for path in history.journal)
         else:
@@ -77,7 +77,7 @@ class Vibe:
             with session.at("meta.json"):
                 begun = read_meta(session, folder)
             if not session.id:
-                return None
+                return session if session.unknown else None
             Messages(session, begun).read(file.path)
             starter = folder.parent.parent / "messages.jsonl"
             if session.parent and not session.call and starter.is_file():

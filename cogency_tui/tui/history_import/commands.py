@@ -82,18 +82,23 @@ class ImportCommands(FeatureCommands):
     def _report(self, tallies: list[Tally]) -> None:
         new = [each for each in tallies if each.events]
         for tally in tallies:
-            if tally.unknown:
+            if problem := _problem(tally):
                 self.warn(
-                    f"{plural(tally.unknown, 'record')} of {tally.title} not understood and left out. List:"
-                    f" cogency-tui import --from {tally.name} --all --dry-run"
+                    f"{tally.title}: {problem}. List: cogency-tui import --from {tally.name} --all --dry-run"
                 )
-            elif tally.problems:
-                self.warn(f"{tally.title}: {one_line(tally.problems[0])}")
         if new:
             counts = [f"{plural(each.events, 'event')} of {each.title}" for each in new]
             self.say(f"Imported {_listed(counts)}. Ctrl+R searches all projects for them.")
         else:
             self.say("Nothing new to import.")
+
+
+def _problem(tally: Tally) -> str:
+    """Say how much was left out; empty if nothing was."""
+    found = [f"{plural(tally.unread, 'session')} could not be read"] if tally.unread else []
+    if tally.unknown:
+        found.append(f"{plural(tally.unknown, 'record')} not understood and left out")
+    return ", ".join(found)
 
 
 def _listed(parts: Sequence[str]) -> str:

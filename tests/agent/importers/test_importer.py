@@ -218,7 +218,7 @@ async def test_a_hostile_history_is_refused_in_parts_and_opens_everywhere(
     async with await Store.open(data) as store:
         tally = await imported(store, tmp_path, "hostile")
         assert any("Permission denied" in problem for problem in tally.problems)
-        assert tally.unknown > 0
+        assert (tally.unread, tally.unknown > 0) == (1, True)
 
         async def given() -> Store:
             return store
@@ -304,3 +304,32 @@ async def test_what_was_restored_from_an_export_goes_on_as_the_session(store: St
         assert len(await restored.conversations(limit=99)) == count
         await restoring.close()
     await recall.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "path"),
+    [
+        ("claude-code", ".claude/projects/-p/11111111-1111-4111-8111-111111111111.jsonl"),
+        (
+            "codex",
+            ".codex/sessions/2026/11/01/rollout-2026-11-01T10-00-00-01999999-1111-7111-8111-111111111111.jsonl",
+        ),
+        ("gemini", ".gemini/tmp/p/chats/session-2026-11-01T10-00-11111111.json"),
+        ("opencode", ".local/share/opencode/storage/session/p/ses_1.json"),
+        ("vibe", ".vibe/logs/session/session_20261101_100000_11111111/messages.jsonl"),
+        (
+            "pi",
+            ".pi/agent/sessions/--p--/2026-11-01T10-00-00-000Z_11111111-1111-4111-8111-111111111111.jsonl",
+        ),
+    ],
+)
+async def test_a_session_that_cannot_be_read_at_all_is_counted_and_named(
+    tmp_path: Path, name: str, path: str
+) -> None:
+    file = tmp_path / path
+    file.parent.mkdir(parents=True)
+    file.write_bytes(b"\x00\x01 not JSON\nnor this\n")
+    async with await Store.open(tmp_path / "data") as store:
+        tally = await imported(store, tmp_path, name)
+    assert (tally.sessions, tally.unread, tally.events) == (0, 1, 0)
+    assert any(problem.startswith(str(file)) for problem in tally.problems)

@@ -231,7 +231,11 @@ def test_a_damaged_file_costs_no_more_than_itself(old_home: Path, damage: str) -
         whole = path.read_bytes()
         path.write_text(damage)
         for file in Opencode().files(old_home, {}):
-            found = Opencode().read(file)
+            try:
+                found = Opencode().read(file)
+            except OSError:
+                assert file.path == path
+                continue
             assert found is None or len(set(keys(found))) == len(found.events)
         path.unlink()
         path.mkdir()
