@@ -121,32 +121,35 @@ def translated(address: Address) -> Generator[None]:
         yield
     except asyncpg.InvalidAuthorizationSpecificationError as exc:
         hint = "The password comes from history.password_env, PGPASSWORD or ~/.pgpass."
-        raise HistoryServerError(f"The database {address.name} refuses you: {_words(exc)}.", hint) from exc
+        raise HistoryServerError(f"The database {address.name} refuses you: {words_of(exc)}.", hint) from exc
     except asyncpg.InsufficientPrivilegeError as exc:
         hint = "Its administrator grants cogency_member, or cogency_usage for the usage of the team."
         raise HistoryServerError(
-            f"The database {address.name} does not allow it: {_words(exc)}.", hint
+            f"The database {address.name} does not allow it: {words_of(exc)}.", hint
         ) from exc
     except asyncpg.InvalidCatalogNameError as exc:
-        raise HistoryServerError(f"There is no database {address.name}: {_words(exc)}.", _SETUP) from exc
+        raise HistoryServerError(f"There is no database {address.name}: {words_of(exc)}.", _SETUP) from exc
     except TimeoutError as exc:
         message = f"The database {address.name} did not answer in time."
         raise HistoryServerError(message, passing=True) from exc
     except ssl.SSLError as exc:
-        words = exc.verify_message if isinstance(exc, ssl.SSLCertVerificationError) else _words(exc)
+        words = exc.verify_message if isinstance(exc, ssl.SSLCertVerificationError) else words_of(exc)
         message = f"The certificate of the database {address.name} is not accepted: {words}."
         hint = "sslrootcert=FILE in history.url names the certificate of your authority."
         raise HistoryServerError(message, hint) from exc
     except OSError as exc:
-        words = os.strerror(exc.errno) if exc.errno and exc.errno > 0 else _words(exc)
+        words = os.strerror(exc.errno) if exc.errno and exc.errno > 0 else words_of(exc)
         raise HistoryServerError(
             f"The database {address.name} is out of reach: {words}.", passing=True
         ) from exc
     except (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError) as exc:
-        raise HistoryServerError(f"The database {address.name} fails: {_words(exc)}.", passing=True) from exc
+        raise HistoryServerError(
+            f"The database {address.name} fails: {words_of(exc)}.", passing=True
+        ) from exc
 
 
-def _words(error: BaseException) -> str:
+def words_of(error: BaseException) -> str:
+    """Return the first line of an error, without its full stop."""
     lines = str(error).strip().splitlines() or [type(error).__name__]
     return lines[0].rstrip(".")[:300]
 

@@ -26,7 +26,7 @@ from cogency_tui.store.increments import outgoing, own_conversations
 from cogency_tui.store.origins import Origin
 from cogency_tui.store.search.index_file import BLOBS
 from cogency_tui.team.address import Address
-from cogency_tui.team.connection import PATIENCE, Connection, connected
+from cogency_tui.team.connection import PATIENCE, Connection, connected, words_of
 from cogency_tui.team.local_state import LocalState, Pushed, Share, shared_projects
 from cogency_tui.team.rows import Rows, folded, rows_of, storable
 
@@ -303,6 +303,13 @@ class Pusher:
             project = one.share.name
             what = "you are not a member of it" if one.share.audience == "project" else str(exc)
             report.failures[one.id] = f"The project {project!r} is not accepted: {what}."
+        except (
+            asyncpg.DataError,
+            asyncpg.IntegrityConstraintViolationError,
+            asyncpg.ProgramLimitExceededError,
+        ) as exc:
+            # It would be refused each time: the conversations behind it must not wait for it.
+            report.failures[one.id] = f"The conversation {one.id} is not accepted: {words_of(exc)}."
 
     async def _send(self, origin: Origin, one: Shared, rows: Rows, before: Pushed) -> Pushed:
         """Send an increment in one transaction; return what is then there."""

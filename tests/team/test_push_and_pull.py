@@ -189,6 +189,27 @@ async def test_a_project_needs_its_members(ada: Member, server: Server, database
     assert not (await ada.push()).failures
 
 
+async def test_a_conversation_that_the_server_refuses_holds_no_other_one_up(
+    ada: Member, grace: Member, server: Server, database: str
+) -> None:
+    refused, accepted = await ada.begin(), await ada.begin()
+    await ada.say(refused.id, "a forbidden word")
+    await ada.say(accepted.id, "another word")
+    ada.share()
+    root = await connect(server.url("root", database))
+    await root.execute(
+        "ALTER TABLE cogency.events ADD CONSTRAINT words CHECK (folded NOT LIKE '%forbidden%')"
+    )
+    report = await ada.push()
+    assert [*report.failures] == [refused.id]
+    assert f"{refused.id} is not accepted" in report.failures[refused.id]
+    assert report.conversations == {accepted.id}
+    assert await grace.pull(accepted.id) == accepted.id
+    await root.execute("ALTER TABLE cogency.events DROP CONSTRAINT words")
+    await root.close()
+    assert (await ada.push()).conversations == {refused.id}
+
+
 async def test_a_withdrawn_conversation_is_gone_and_stays_away(
     ada: Member, server: Server, database: str
 ) -> None:
