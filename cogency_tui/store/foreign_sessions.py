@@ -17,6 +17,7 @@ from cogency_tui.store import edits, event_chain, events, origins, usage
 from cogency_tui.store.column_text import from_column, to_column
 from cogency_tui.store.edit_records import FileChange, Origin
 from cogency_tui.store.events import title_of
+from cogency_tui.store.search.folding import fold
 from cogency_tui.store.store import COLUMNS, StoredConversation, conversation_of, insert, new_conversation_id
 
 AGENTS: Mapping[str, str] = {
@@ -70,6 +71,12 @@ def name_of_source(connection: sqlite3.Connection, source: str) -> str:
     if source.startswith(origins.PREFIX):
         return origins.names(connection).get(source, "another machine")
     return AGENTS.get(source, source)
+
+
+def sources_named(connection: sqlite3.Connection, folded: str) -> list[str]:
+    """Return the sources whose name has this text; ours is the empty one."""
+    named = {"": "cogency-tui", **AGENTS, **origins.names(connection)}
+    return [source for source, name in named.items() if folded in fold(f"{source} {name}")]
 
 
 def stamps(connection: sqlite3.Connection, source: str) -> Mapping[tuple[str, str], str]:

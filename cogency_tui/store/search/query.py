@@ -1,6 +1,6 @@
 """The query language: words, "quoted phrases" and filters. Total: every text is a valid query.
 
-    retry "sleep(1)" file:app.py tool:shell error: model:gpt project:shop branch:main since:30d cost:>0.5
+    retry "sleep(1)" file:app.py tool:shell error: model:gpt project:shop branch:main from:codex since:30d
 
 Words and phrases are terms: each has to occur somewhere in the conversation. No character of a term is
 special, not even `%` and `_`; an unclosed quote reaches to the end. A word that resembles a filter and is
@@ -30,8 +30,9 @@ _FORMATS = ("%Y-%m-%d", "%Y-%m", "%Y", "%Y-%m-%dT%H:%M")
 @dataclass(frozen=True, slots=True)
 class Query:
     """A parsed query. All texts are folded. `since` and `before` are in Unix seconds, compared with a
-    conversation's last change; `costs` are pairs of a comparison and USD. `error` is None where no error is
-    wanted, else a text (perhaps empty) that the failed output has to contain."""
+    conversation's last change; `sources` are parts of the names of other agents, machines and people; `costs`
+    are pairs of a comparison and USD. `error` is None where no error is wanted, else a text (perhaps empty)
+    that the failed output has to contain."""
 
     terms: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
@@ -40,6 +41,7 @@ class Query:
     models: tuple[str, ...] = ()
     projects: tuple[str, ...] = ()
     branches: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
     since: float | None = None
     before: float | None = None
     costs: tuple[tuple[str, float], ...] = ()
@@ -99,6 +101,7 @@ _TEXTS = {
     "model": "models",
     "project": "projects",
     "branch": "branches",
+    "from": "sources",
 }
 
 

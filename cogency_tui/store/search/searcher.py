@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from cogency_tui.store.column_text import from_column, to_column
+from cogency_tui.store.foreign_sessions import sources_named
 from cogency_tui.store.project_scope import of_project
 from cogency_tui.store.search.candidates import Candidates
 from cogency_tui.store.search.documents import Document
@@ -189,6 +190,10 @@ class Searcher:
             term, own = of_project(self.view.connection, self.directory, scope.project)
             terms.append(term)
             values += own
+        for text in query.sources:
+            named = sources_named(self.view.connection, text)
+            terms.append(f"source IN ({', '.join('?' * len(named))})")
+            values += named
         if above is not None:
             terms.append("(updated, id) < (?, ?)")
             values += [above[0], to_column(above[1])]

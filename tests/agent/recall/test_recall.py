@@ -6,6 +6,7 @@ import sys
 from collections.abc import AsyncIterator
 from io import BytesIO
 from pathlib import Path
+from sqlite3 import Connection
 from typing import Any
 
 import pytest
@@ -133,6 +134,32 @@ async def test_scopes_titles_and_the_trash(store: Store, recall: Recall) -> None
     assert "since:whenever" in page.problems[0]
     with pytest.raises(StoreError, match="Conversation 'none' not found"):
         await recall.trash("none")
+
+
+@pytest.mark.parametrize("indexed", [False, True])
+async def test_whose_a_conversation_is_is_a_filter(store: Store, recall: Recall, indexed: bool) -> None:
+    made = {source: await begin(store, f"of {source or 'ours'}") for source in ("", "codex", "pi", "@0a0b")}
+
+    def note(connection: Connection) -> None:
+        connection.execute("INSERT INTO origins (id, name, own) VALUES ('0a0b', 'Ada@mill', 0)")
+        for source, each in made.items():
+            connection.execute(
+                "UPDATE conversations SET source = ?, original = ? WHERE id = ?", (source, each.id, each.id)
+            )
+
+    await store.database.write(note)
+    if indexed:
+        [*_, _] = update(store.database.path.parent)
+    for query, source in (
+        ("from:cogency", ""),
+        ("from:Codex of", "codex"),
+        ("from:pi", "pi"),
+        ("from:ada@MILL", "@0a0b"),
+        ('from:"da@mi"', "@0a0b"),
+    ):
+        assert await found(recall, query) == [made[source].id], query
+    assert await found(recall, "from:nobody") == []
+    assert len(await found(recall, "from:")) == 4
 
 
 async def test_lists_are_paged_without_gap_or_repetition(store: Store, recall: Recall) -> None:
