@@ -27,6 +27,7 @@ from cogency_tui.tui.theme_styles import ThemeStyles
 Answer: TypeAlias = Literal["share", "never", "end", "withdraw"]
 
 _NAME = max(map(len, AUDIENCES))
+_ENDS = "An end withdraws what is there, or leaves it. Copies that others have pulled stay with them."
 _READ_ON: Choice = ("space", "read on", "read(1)")
 _NOT_NOW: Choice = ("n", "not now", "close")
 _NEVER: Choice = ("x", "never for this project", "answer('never')")
@@ -132,31 +133,23 @@ class ShareScreen(ListDialog["Decision | None", _Row]):
 
     def _paragraphs(self) -> Iterable[tuple[str, str]]:
         """The texts, each with its role."""
-        terms, share = self._terms, self._share
-        if share is None:
-            yield terms.words, "text"
-        else:
-            since = when(share.since, time())
-            yield (
-                (
-                    f"All conversations of {terms.project} are shared as {share.name!r} in {terms.database} since"
-                    f" {since}: {counted(terms.count)} now, and all later ones."
-                ),
-                "text",
-            )
+        share = self._share
+        yield (self._terms.words if share is None else self._words_of(share)), "text"
         if self._is_private:
             yield "The project is private now (history.private): nothing more is sent.", "edit"
         yield SENT, "text"
         yield NEVER_SENT, "text"
         if share is not None:
-            yield (
-                (
-                    "An end withdraws what is there, or leaves it. Copies that others have pulled stay with them."
-                ),
-                "dim",
-            )
+            yield _ENDS, "dim"
         if not self._is_private:
             yield "They are seen by:", "dim"
+
+    def _words_of(self, share: Share) -> str:
+        terms, since = self._terms, when(share.since, time())
+        return (
+            f"All conversations of {terms.project} are shared as {share.name!r} in {terms.database} since"
+            f" {since}: {counted(terms.count)} now, and all later ones."
+        )
 
     def _draw_row(self, row: _Row, width: int, styles: ThemeStyles, on: str) -> Line:
         name = row.audience.ljust(_NAME + 2)
