@@ -8,7 +8,7 @@ so that a late one cannot overwrite a newer row.
 import asyncio
 import sqlite3
 import time
-from collections.abc import AsyncGenerator, Iterable, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -240,6 +240,8 @@ class Pusher:
         self._settings = settings
         self._patience = _LONGER * patience
         self._days = set[float]()
+        self.progressed: Callable[[int], None] = lambda _pushed: None
+        """Called with the number of conversations that a push has sent something of so far."""
 
     async def push(self, ids: Iterable[str] | None = None) -> Report:
         """Push what is new of all shared conversations, or of these; withdraw what is to be withdrawn.
@@ -276,6 +278,7 @@ class Pusher:
                 # The server was restored from an earlier copy.
                 before = Pushed()
             await self._push_one(server, origin, each, before, report)
+            self.progressed(len(report.conversations))
         return report
 
     async def _push_one(

@@ -1,0 +1,162 @@
+"""The dialog that asks whether and with whom to share a project, and ends that.
+
+Invariant: only a key of its own shares anything, never Enter, and not before the window has shown what is
+sent.
+"""
+
+from collections.abc import Iterable
+from operator import attrgetter
+from time import time
+from typing import ClassVar, Literal, NamedTuple, TypeAlias
+
+from rich.segment import Segment
+from textual.binding import Binding, BindingType
+from textual.widget import Widget
+
+from cogency_tui.safe_text import one_line
+from cogency_tui.team.local_state import AUDIENCES, Audience, Share
+from cogency_tui.team.sharing import NEVER_SENT, SENT, Terms, counted
+from cogency_tui.tui.kit.cell_text import fit
+from cogency_tui.tui.kit.dialogs import Choice, Drawing, QuestionBody
+from cogency_tui.tui.kit.lines import BLANK, Line, wrap
+from cogency_tui.tui.kit.list_dialog import ListDialog
+from cogency_tui.tui.kit.number_format import when
+from cogency_tui.tui.kit.select_list import SelectList, list_keys
+from cogency_tui.tui.theme_styles import ThemeStyles
+
+Answer: TypeAlias = Literal["share", "never", "end", "withdraw"]
+
+_NAME = max(map(len, AUDIENCES))
+_ENDS = "An end withdraws what is there, or leaves it. Copies that others have pulled stay with them."
+_READ_ON: Choice = ("space", "read on", "read(1)")
+_NOT_NOW: Choice = ("n", "not now", "close")
+_NEVER: Choice = ("x", "never for this project", "answer('never')")
+_WITHDRAW: Choice = ("w", "end and withdraw", "answer('withdraw')")
+_END: Choice = ("e", "end, leave there", "answer('end')")
+_CLOSE: Choice = ("escape", "close", "close")
+
+
+class Decision(NamedTuple):
+    """What the user wants, and for whom."""
+
+    answer: Answer
+    audience: Audience = "project"
+
+
+class _Row(NamedTuple):
+    audience: Audience
+    meaning: str
+    current: bool
+
+
+class ShareScreen(ListDialog["Decision | None", _Row]):
+    """Asks about `terms`, or shows the `share` in force; None means not now. A project that `is_private` is
+    shared no longer, but what was sent before can be withdrawn."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("y", "answer('share')", "Share", id="share.yes", tooltip="Share it with the selected ones"),
+        Binding("n,escape,q", "close", "Not now", id="share.close", tooltip="Change nothing"),
+        Binding(
+            "x",
+            "answer('never')",
+            "Never for this project",
+            id="share.never",
+            tooltip="Do not share it, and do not offer it again",
+        ),
+        Binding(
+            "w",
+            "answer('withdraw')",
+            "End and withdraw",
+            id="share.withdraw",
+            tooltip="Share it no longer, and remove its conversations there",
+        ),
+        Binding(
+            "e",
+            "answer('end')",
+            "End, leave there",
+            id="share.end",
+            tooltip="Share it no longer, and leave what is there",
+        ),
+        Binding("space,pagedown", "read(1)", "Read on", show=False, id="share.read"),
+        Binding("pageup", "read(-1)", "Read back", show=False, id="share.read_back"),
+        *list_keys("share", ("pageup", "pagedown")),
+    ]
+
+    def __init__(self, terms: Terms, share: Share | None, *, is_private: bool = False) -> None:
+        rows = SelectList(self._draw_row, attrgetter("audience"), id="share-list")
+        super().__init__("share", "Share this project", rows)
+        self._terms = terms
+        self._share = share
+        self._is_private = is_private
+        self._body = QuestionBody(self._draw, id="share-body")
+
+    def parts(self) -> Iterable[Widget]:
+        return [self._body] if self._is_private else [self._body, self.rows]
+
+    def on_mount(self) -> None:
+        present = self._share.audience if self._share else None
+        rows = [_Row(audience, meaning, audience == present) for audience, meaning in AUDIENCES.items()]
+        self.rows.styles.height = len(rows)
+        self.rows.show(rows, present or "project")
+        state = "private" if self._is_private else f"shared: {present}" if present else "not shared"
+        self.heading.state(state)
+        self.show_selected()
+
+    def on_question_body_subject_seen(self) -> None:
+        self.show_selected()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action != "answer":
+            return True
+        return any(offered == f"answer({parameters[0]!r})" for _key, _label, offered in self.choices())
+
+    def action_answer(self, answer: Answer) -> None:
+        row = self.rows.row
+        self.dismiss(Decision(answer, row.audience if row else "own"))
+
+    def action_read(self, direction: int) -> None:
+        self._body.jump(self._body.scroll_offset.y + direction * max(1, self._body.page - 1))
+
+    def choices(self) -> list[Choice]:
+        row = self.rows.row
+        is_other = not self._is_private and row is not None and not row.current
+        label = "change" if self._share else "share"
+        yes = ("y", label, "answer('share')") if self._body.is_seen else _READ_ON
+        last = [_WITHDRAW, _END, _CLOSE] if self._share else [_NEVER, _NOT_NOW]
+        return [yes, *last] if is_other else last
+
+    def _draw(self, width: int, styles: ThemeStyles) -> Drawing:
+        lines: list[Line] = []
+        for at, (text, role) in enumerate(self._paragraphs()):
+            lines += [*([BLANK] if at else []), *wrap([Segment(one_line(text), styles(role))], width)]
+        return Drawing(lines, range(len(lines)))
+
+    def _paragraphs(self) -> Iterable[tuple[str, str]]:
+        """The texts, each with its role."""
+        share = self._share
+        yield (self._terms.words if share is None else self._words_of(share)), "text"
+        if self._is_private:
+            yield "The project is private now (history.private): nothing more is sent.", "edit"
+        yield SENT, "text"
+        yield NEVER_SENT, "text"
+        if share is not None:
+            yield _ENDS, "dim"
+        if not self._is_private:
+            yield "They are seen by:", "dim"
+
+    def _words_of(self, share: Share) -> str:
+        terms, since = self._terms, when(share.since, time())
+        return (
+            f"All conversations of {terms.project} are shared as {share.name!r} in {terms.database} since"
+            f" {since}: {counted(terms.count)} now, and all later ones."
+        )
+
+    def _draw_row(self, row: _Row, width: int, styles: ThemeStyles, on: str) -> Line:
+        name = row.audience.ljust(_NAME + 2)
+        return Line(
+            [
+                Segment("● " if row.current else "  ", styles("accent", on)),
+                Segment(name, styles("text", on, "bold" if row.current else "")),
+                Segment(fit(row.meaning, width - _NAME - 4), styles("dim", on)),
+            ]
+        )
