@@ -310,7 +310,6 @@ def _add_recall_options(parser: argparse.ArgumentParser) -> None:
 def _add_usage_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--by",
-        default="model",
         metavar="DIMENSION,…",
         help="model, tool, file, project or week, or several of them; default: model",
     )

@@ -227,7 +227,7 @@ def _usage(options: argparse.Namespace) -> int:
 
     async def run(recall: "Recall", _store: "Store") -> int:
         return await print_usage(
-            recall, options.by, options.since, options.until, project, as_json=options.json
+            recall, options.by or "model", options.since, options.until, project, as_json=options.json
         )
 
     return with_recall(run)
@@ -237,6 +237,10 @@ def _usage_of_team(options: argparse.Namespace) -> int:
     from cogency_tui.cli.history import print_team_usage
     from cogency_tui.cli.usage import span_of
 
+    if options.by:
+        raise UsageError(
+            "--by and --team cannot be combined.", "The usage of a team is by user, project and model."
+        )
     span = span_of(options.since, options.until, None, time.time())
     settings = load_settings().history
     return asyncio.run(print_team_usage(settings, span.since, span.before, as_json=options.json))

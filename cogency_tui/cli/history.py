@@ -63,8 +63,7 @@ def _count_waiting(state: LocalState, settings: HistorySettings) -> int:
     """Count the conversations that wait to be pushed; none where there is no store yet."""
     local = LocalStore(state.data)
     try:
-        pushed = state.pushed(state.server(settings.url))
-        return local.waiting(state.shares(), settings, pushed)
+        return local.waiting(state, settings)
     except sqlite3.Error:
         return 0
     finally:
@@ -155,6 +154,11 @@ async def unshare(store: Store, settings: HistorySettings, project: Path, *, kee
 async def withdraw(store: Store, settings: HistorySettings, prefix: str) -> int:
     """Withdraw a conversation, with those of its sub-agents; it is not pushed again."""
     conversation = await store.resolve(prefix)
+    if conversation.source:
+        raise UsageError(
+            f"{conversation.id} was never shared by you: it is a copy of another's or another agent's.",
+            "`cogency-tui conversations trash` moves it to the trash here.",
+        )
     state = LocalState(store.database.path.parent)
     try:
         server = state.server(settings.url)
@@ -316,7 +320,8 @@ def _table(rows: Iterable[Any]) -> list[str]:
     cells = [["user", "project", "model", "requests", "sent", "generated", "cost"]]
     for row in rows:
         figures = [f"{int(row[name] or 0):,}" for name in ("requests", "input", "output")]
-        cells.append([row["owner"], row["project"], row["model"], *figures, f"${row['cost'] or 0:.2f}"])
+        names = [one_line(row[name]) for name in ("owner", "project", "model")]
+        cells.append([*names, *figures, f"${row['cost'] or 0:.2f}"])
     widths = [max(len(row[at]) for row in cells) for at in range(7)]
     return [
         "  ".join(

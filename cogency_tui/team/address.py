@@ -15,6 +15,7 @@ from cogency_tui.errors import ConfigError
 _EXAMPLE = 'For example: url = "postgresql://ada@db.example.org/history"'
 _SCHEMES = ("postgresql", "postgres")
 _PLAIN = ("disable", "allow", "prefer")
+_UNVERIFIED = (*_PLAIN, "require")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,17 +100,18 @@ def _password(settings: HistorySettings, environment: Mapping[str, str]) -> dict
 
 
 def _tls(given: Mapping[str, str], environment: Mapping[str, str], *, is_local: bool) -> dict[str, Any]:
-    """TLS with a verified certificate, unless the URL has a mode of its own.
+    """TLS with a verified certificate.
 
     Raises:
-        ConfigError: the mode allows a connection without TLS.
+        ConfigError: the mode allows a connection without TLS, or without a verified certificate.
     """
     mode = given.get("sslmode") or environment.get("PGSSLMODE", "")
-    if is_local or (mode and mode not in _PLAIN):
+    if is_local or (mode and mode not in _UNVERIFIED):
         return {}
-    if mode in _PLAIN:
+    if mode:
+        lacking = "TLS" if mode in _PLAIN else "a verified certificate"
         raise ConfigError(
-            f"history.url would allow a connection without TLS (sslmode={mode}) to another machine.",
+            f"history.url would allow a connection without {lacking} (sslmode={mode}) to another machine.",
             "Use sslmode=verify-full, which is the default, with sslrootcert=FILE for an authority of yours.",
         )
     authority = given.get("sslrootcert") or environment.get("PGSSLROOTCERT")

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from cogency_tui.errors import HistoryServerError, UsageError
+from cogency_tui.safe_text import one_line
 from cogency_tui.store import foreign_sessions, increments, origins
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.column_text import to_column
@@ -81,8 +82,8 @@ async def pull(
     """Store what is new of a conversation here; return its id here.
 
     Raises:
-        UsageError: it is one of ours, or something in it is invalid.
-        HistoryServerError: it is no longer there.
+        UsageError: it is one of ours.
+        HistoryServerError: it is no longer there, or something in it is invalid.
     """
     own = await store.database.read(origins.own)
     if found.origin == own.id:
@@ -95,7 +96,13 @@ async def pull(
             raise HistoryServerError("That conversation is no longer there, or no longer shared with you.")
         id = ""
         for row in rows:
-            taken = await _pull_one(connection, store, blobs, origin, row)
+            try:
+                taken = await _pull_one(connection, store, blobs, origin, row)
+            except UsageError as exc:
+                raise HistoryServerError(
+                    f"What {one_line(found.owner)} has stored of that conversation is invalid, and was not"
+                    f" pulled: {exc}"
+                ) from exc
             id = id or taken
     await store.database.write(increments.link)
     for row in rows:

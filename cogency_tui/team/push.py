@@ -201,17 +201,20 @@ class LocalStore:
             changed |= ids
         return changed & rows.keys(), Seen(numbers, rows)
 
-    def waiting(
-        self, shares: Iterable[Share], settings: HistorySettings, pushed: Mapping[str, Pushed]
-    ) -> int:
-        """Count the shared conversations of which events, cycles or edits were not pushed."""
-        count = 0
-        for each in self.shared(shares, settings):
-            position = pushed.get(each.id, Pushed()).position
-            there = (position.event, position.usage, position.edit)
-            here = self.connection.execute(_REACHED, (to_column(each.id),)).fetchone()
-            count += any(sent < (reached or 0) for sent, reached in zip(there, here, strict=True))
-        return count
+    def waiting(self, state: LocalState, settings: HistorySettings) -> int:
+        """Count the shared conversations of which events, cycles or edits were not pushed, or that are shared
+        in another way now."""
+        server = state.server(settings.url)
+        pushed, withdrawn = state.pushed(server), state.withdrawn(server)
+        shared = [each for each in self.shared(state.shares(), settings) if each.id not in withdrawn]
+        return sum(self._waits(each, pushed.get(each.id, Pushed())) for each in shared)
+
+    def _waits(self, one: Shared, pushed: Pushed) -> bool:
+        if pushed.revision and (pushed.name, pushed.audience) != one.share[1:3]:
+            return True
+        there = (pushed.position.event, pushed.position.usage, pushed.position.edit)
+        here = self.connection.execute(_REACHED, (to_column(one.id),)).fetchone()
+        return any(sent < (reached or 0) for sent, reached in zip(there, here, strict=True))
 
     def increment(self, id: str, pushed: Pushed) -> Rows | None:
         """Return the rows of the next increment of a conversation; None if nothing is new."""

@@ -10,8 +10,12 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from cogency_tui.protocol.events import Event
-from cogency_tui.store import events
-from cogency_tui.store.export_import import ConversationRecord, decoded_record, parsed_line
+from cogency_tui.store.export_import import (
+    ConversationRecord,
+    checked_event,
+    decoded_record,
+    parsed_line,
+)
 from cogency_tui.store.origins import PREFIX
 from cogency_tui.store.search.documents import Document, of_event
 from cogency_tui.store.search.matching import Condition, Match, conditions_of, title_of
@@ -21,6 +25,9 @@ from cogency_tui.store.search.searcher import WINDOW, Cursor, Order
 from cogency_tui.store.store import StoredConversation
 from cogency_tui.team.connection import Connection
 from cogency_tui.team.rows import storable
+
+_ROUNDS = 20
+"""Most requests for a page: conversations that are invalid there are left out, and others follow."""
 
 _SHOWN = 3
 _RANKED = 4
@@ -92,13 +99,8 @@ async def preview(connection: Connection, origin: str, id: str, most: int = 200)
         "SELECT number, type, body FROM cogency.events WHERE origin = $1 AND conversation = $2"
         " ORDER BY number DESC LIMIT $3"
     )
-    found: list[tuple[int, Event]] = []
-    for number, kind, body in await connection.fetch(sql, origin, id, most):
-        try:
-            found.append((number, events.decode(kind, body)))
-        except (ValueError, RecursionError):
-            continue
-    return found[::-1]
+    rows = await connection.fetch(sql, origin, id, most)
+    return [(row["number"], event) for row in reversed(rows) if (event := _event(row)) is not None]
 
 
 class _Search:
@@ -109,11 +111,18 @@ class _Search:
         self._asked = _asked(query, project)
 
     async def newest(self, limit: int, after: Cursor | None) -> TeamPage:
-        keys = await self._keys(after.above if after else None, limit + 1)
-        found = await self._matches(keys[:limit], _SHOWN)
-        if len(keys) <= limit:
-            return TeamPage(tuple(found), None)
-        return TeamPage(tuple(found), Cursor(_cursor(keys[limit - 1]), None))
+        above = after.above if after else None
+        found: list[TeamMatch] = []
+        for _ in range(_ROUNDS):
+            room = limit - len(found)
+            keys = await self._keys(above, room + 1)
+            found += await self._matches(keys[:room], _SHOWN)
+            if len(keys) <= room:
+                return TeamPage(tuple(found), None)
+            above = _cursor(keys[room - 1])
+            if len(found) == limit:
+                break
+        return TeamPage(tuple(found), Cursor(above, None) if above else None)
 
     async def best(self, limit: int, after: Cursor | None, now: float) -> TeamPage:
         above, last = (after.above, after.last) if after else (None, None)
@@ -232,12 +241,24 @@ def _like(text: str) -> str:
 
 
 def _document(row: Any) -> Document | None:
+    """The document of a hit, which another client has written; None where it is invalid."""
     if row["type"] != "edit":
+        if _event(row) is None:
+            return None
         return of_event((row["source"], row["conversation"], row["type"], row["at"], row["body"]))
     paths = tuple(row["paths"].split("\n"))
     return Document(
         row["source"], row["conversation"], "edit", row["body"], row["at"], row["tool"], paths=paths
     )
+
+
+def _event(row: Any) -> Event | None:
+    """The event of a row, which another client has written; None where it is invalid."""
+    try:
+        event = checked_event(parsed_line(row["body"]), time.time())
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+    return event if event["type"] == row["type"] else None
 
 
 def _conversation(row: Any) -> StoredConversation | None:

@@ -182,9 +182,8 @@ class Worker:
 
     async def _waiting(self) -> int:
         """Count the conversations that wait to be pushed."""
-        pushed = self._state.pushed(self._state.server(self._settings.url))
         with suppress(sqlite3.Error):
-            return await asyncio.to_thread(self._store.waiting, self._state.shares(), self._settings, pushed)
+            return await asyncio.to_thread(self._store.waiting, self._state, self._settings)
         return 0
 
     @asynccontextmanager

@@ -28,7 +28,6 @@ from tests.team.postgres import Server, running_server, set_up
         ("postgresql://ada@localhost.evil.example/h", "localhost.evil.example/h", False, True),
         ("postgresql://ada@db.example.org/h", "db.example.org/h", False, True),
         ("postgresql://ada@localhost,db.example.org/h", "localhost, db.example.org/h", False, True),
-        ("postgresql://ada@db.example.org/h?sslmode=require", "db.example.org/h", False, False),
         (
             "postgresql://ada@db.example.org/h?sslmode=verify-full&sslrootcert=/a",
             "db.example.org/h",
@@ -59,6 +58,11 @@ def test_tls_with_a_verified_certificate_beyond_this_machine(
         (HistorySettings(url="postgresql://localhost/b?password=pw"), {}, "contains a password"),
         (HistorySettings(url="postgresql://db.example.org/b?sslmode=disable"), {}, "without TLS"),
         (HistorySettings(url="postgresql://db.example.org/b?sslmode=prefer"), {}, "without TLS"),
+        (
+            HistorySettings(url="postgresql://db.example.org/b?sslmode=require"),
+            {},
+            "without a verified certificate",
+        ),
         (HistorySettings(url="postgresql://db.example.org/b"), {"PGSSLMODE": "allow"}, "without TLS"),
         (
             HistorySettings(url="postgresql:///b"),

@@ -177,9 +177,48 @@ async def test_a_row_that_another_client_wrote_hides_no_other(
     await root.execute(
         "UPDATE cogency.events SET body = '{' WHERE conversation = (SELECT max(id) FROM cogency.conversations)"
     )
-    await root.close()
     found = await there(grace, "needle", "best")
     assert [len(hits) for _, hits in found] == [1, 0]
+    for body in (
+        "null",
+        '"text"',
+        "[]",
+        "[1]",
+        "{}",
+        '{"type":"user"}',
+        '{"type":"user","timestamp":1,"content":["x"]}',
+        '{"type":"respond","timestamp":1,"id":"r","content":"of another type"}',
+        '{"type":"user","timestamp":1,"content":"x","ran":[]}',
+    ):
+        await root.execute("UPDATE cogency.events SET body = $1", body)
+        for order in ("newest", "best"):
+            assert [len(hits) for _, hits in await there(grace, "needle", order)] == [0, 0], body
+        async with grace.connected() as connection:
+            [origin] = [row["id"] for row in await connection.fetch("SELECT id FROM cogency.origins")]
+            for row in await connection.fetch("SELECT id FROM cogency.conversations"):
+                assert not (await preview(connection, origin, row["id"]))[0], body
+    await root.close()
+
+
+async def test_invalid_conversations_are_passed_over(
+    ada: Member, grace: Member, server: Server, database: str
+) -> None:
+    ids: list[str] = []
+    for number in range(12):
+        conversation = await ada.begin()
+        await ada.say(conversation.id, f"needle {number}")
+        ids.append(conversation.id)
+    ada.share()
+    await ada.push()
+    root = await connect(server.url("root", database))
+    await root.execute("UPDATE cogency.conversations SET record = '{}' WHERE id <> $1", ids[0])
+    await root.execute("UPDATE cogency.conversations SET updated = 9e9 WHERE id <> $1", ids[0])
+    await root.close()
+    async with grace.connected() as connection:
+        for order in ("newest", "best"):
+            page = await search(connection, parse("needle"), order=order, limit=2)
+            assert [each.match.conversation.original for each in page.found] == [ids[0]]
+            assert page.next is None
 
 
 async def test_text_cannot_leave_its_place_in_the_query(ada: Member) -> None:
