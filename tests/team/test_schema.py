@@ -9,7 +9,7 @@ import pytest
 from cogency_tui.team import schema
 from cogency_tui.team.connection import Connection, connect
 from cogency_tui.team.schema import VERSION, setup_script
-from tests.team.postgres import Server
+from tests.team.postgres import Server, set_up
 
 ORIGIN = {"ada": "a" * 20, "grace": "b" * 20}
 TABLES = ("events", "edits", "usage", "content_uses")
@@ -212,8 +212,8 @@ async def test_a_newer_setup_applies_its_steps_once_and_whole(
     server: Server, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     later = {
-        "0002_later": "ALTER TABLE cogency.settings ADD COLUMN later text;",
-        "0003_wrong": "SELECT 1 / 0;",
+        "9998_later": "ALTER TABLE cogency.settings ADD COLUMN later text;",
+        "9999_wrong": "SELECT 1 / 0;",
     }
     first = schema.read_step
 
@@ -223,17 +223,54 @@ async def test_a_newer_setup_applies_its_steps_once_and_whole(
     monkeypatch.setattr(schema, "read_step", read_step)
     async with as_user(server, database, "ada") as ada, as_user(server, database, "root") as root:
         await add(ada, "ada", "t", "team")
-        monkeypatch.setattr(schema, "STEPS", (*schema.STEPS, schema.Step("0002_later", 1)))
+        monkeypatch.setattr(schema, "STEPS", (*schema.STEPS, schema.Step("9998_later", 1)))
         for _ in range(2):
             await root.execute(setup_script())
-        assert await root.fetchval("SELECT max(version) FROM cogency.versions") == 2
-        monkeypatch.setattr(schema, "STEPS", (*schema.STEPS, schema.Step("0003_wrong", 3)))
+        assert await root.fetchval("SELECT max(version) FROM cogency.versions") == VERSION + 1
+        monkeypatch.setattr(schema, "STEPS", (*schema.STEPS, schema.Step("9999_wrong", 1)))
         with pytest.raises(asyncpg.DivisionByZeroError):
             await root.execute(setup_script())
         await root.execute("ROLLBACK")
-        assert await root.fetchval("SELECT max(version) FROM cogency.versions") == 2
+        assert await root.fetchval("SELECT max(version) FROM cogency.versions") == VERSION + 1
         assert await root.fetch("SELECT later FROM cogency.settings")
         assert await seen(ada) == {"t"}
+
+
+async def test_times_and_costs_are_finite_also_those_of_before(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(schema, "STEPS", schema.STEPS[:1])
+    await set_up(server, "infinite")
+    monkeypatch.undo()
+    odd = ("'NaN'", "'infinity'", "'-infinity'")
+    async with as_user(server, "infinite", "ada") as ada:
+        for number, value in enumerate(odd):
+            await add(ada, "ada", f"c{number}", "team")
+            await ada.execute(
+                f"UPDATE cogency.conversations SET updated = {value}, cost = {value} WHERE id = 'c{number}'"
+            )
+            for table in ("events", "edits", "usage"):
+                columns = await ada.fetch(
+                    "SELECT column_name FROM information_schema.columns"
+                    " WHERE table_schema = 'cogency' AND table_name = $1 ORDER BY ordinal_position",
+                    table,
+                )
+                values = {"number": "2", "at": value, "cost": value}
+                chosen = ", ".join(values.get(name, name) for (name,) in columns)
+                await ada.execute(
+                    f"INSERT INTO cogency.{table} SELECT {chosen} FROM cogency.{table}"
+                    f" WHERE conversation = 'c{number}' AND number = 1"
+                )
+    async with as_user(server, "infinite", "root") as root:
+        await root.execute(setup_script())
+        assert await root.fetchval("SELECT count(*) FROM cogency.conversations WHERE updated = 0") == 3
+        for table in ("events", "edits", "usage"):
+            assert await root.fetchval(f"SELECT count(*) FROM cogency.{table}") == 3
+    async with as_user(server, "infinite", "ada") as ada:
+        for value in odd:
+            for column in ("updated", "cost"):
+                with pytest.raises(asyncpg.CheckViolationError):
+                    await ada.execute(f"UPDATE cogency.conversations SET {column} = {value}")
 
 
 async def test_an_administrator_administers_and_reads_nothing(server: Server, database: str) -> None:

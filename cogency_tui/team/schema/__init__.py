@@ -15,7 +15,7 @@ class Step(NamedTuple):
     oldest_client: int
 
 
-STEPS: tuple[Step, ...] = (Step("0001_history", 1),)
+STEPS: tuple[Step, ...] = (Step("0001_history", 1), Step("0002_finite", 1))
 
 VERSION = len(STEPS)
 """The version of the schema that this program knows."""
