@@ -9,34 +9,22 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from cogency_tui.agent.recall.results import Hit
 from cogency_tui.cli.recall import describe_hit
 from cogency_tui.cli.standard_streams import agreed, print_json, print_text, talk
 from cogency_tui.config.schema import HistorySettings, data_path
 from cogency_tui.errors import HistoryServerError, UsageError
 from cogency_tui.safe_text import one_line
-from cogency_tui.store.project_scope import main_project
 from cogency_tui.store.search.query import parse
 from cogency_tui.store.search.searcher import Order
 from cogency_tui.store.search.snippets import snippet
 from cogency_tui.store.store import Store
+from cogency_tui.team import sharing
 from cogency_tui.team.address import address_of
 from cogency_tui.team.connection import connected
-from cogency_tui.team.local_state import AUDIENCES, Audience, LocalState, Share, is_private
-from cogency_tui.team.push import (
-    LocalStore,
-    Report,
-    identify,
-    push_all,
-    pushing_alone,
-    settle_withdrawals,
-)
+from cogency_tui.team.local_state import AUDIENCES, Audience, LocalState, Share
+from cogency_tui.team.push import LocalStore, Report, identify, push_all
 from cogency_tui.team.schema import setup_script
-
-_PATIENCE = 120.0
-"""Seconds for a push that is under way to end."""
 
 
 def print_setup() -> int:
@@ -75,8 +63,7 @@ def _count_waiting(state: LocalState, settings: HistorySettings) -> int:
     """Count the conversations that wait to be pushed; none where there is no store yet."""
     local = LocalStore(state.data)
     try:
-        pushed = state.pushed(state.server(settings.url))
-        return local.waiting(state.shares(), settings, pushed)
+        return local.waiting(state, settings)
     except sqlite3.Error:
         return 0
     finally:
@@ -140,94 +127,53 @@ async def share(
     Raises:
         UsageError: it is private, or its name is none.
     """
-    address = address_of(settings)
-    data = store.database.path.parent
-    main = await store.database.read(lambda connection: main_project(connection, data, str(project)))
-    if any(is_private(each, settings.private) for each in (main, str(project))):
-        raise UsageError(f"{main} is private: history.private names it.", "Remove it there first.")
-    name = name or Path(main).name
-    if not name.isprintable() or not 0 < len(name) <= 200:
-        raise UsageError(f"{name!r} cannot be the name of a project.", "Pass another one with --as.")
-    count = await store.count(main)
-    print_text(
-        f"Share all conversations of {main}, {count:,} now and all later ones, as {name!r} in"
-        f" {address.name}.\nThey are seen by {AUDIENCES[audience]}.\n"
-        "Sent: messages, answers, thoughts, calls, results, edits with the files' versions, and usage.\n"
-        "Never sent: recognized secrets, opaque reasoning, your profile, and commands that you run with a"
-        " second space before them (`!  command`)."
-    )
+    main = await sharing.main_project_of(store, project)
+    terms = await sharing.terms_of(store, settings, main, project, name)
+    seen = f"They are seen by {AUDIENCES[audience]}."
+    print_text("\n".join([terms.words, seen, sharing.SENT, sharing.NEVER_SENT]))
     if not yes and not agreed("Share this project?"):
         return 1
-    state, local = LocalState(data), LocalStore(data)
-    try:
-        state.share(main, name, audience)
-        added = [each for each in state.shares() if each.project == main]
-        shared = await asyncio.to_thread(local.shared, added, settings)
-        state.bring_back(state.server(settings.url), [each.id for each in shared], with_project=True)
-    finally:
-        state.close()
-        local.close()
+    await asyncio.to_thread(sharing.share, store.database.path.parent, settings, terms, audience)
     print_text(f"{main} is shared. `cogency-tui history unshare` ends this.")
     return 0
 
 
 async def unshare(store: Store, settings: HistorySettings, project: Path, *, keep: bool) -> int:
     """End the sharing of a project, and withdraw its conversations unless the user keeps them there."""
-    data = store.database.path.parent
-    main = await store.database.read(lambda connection: main_project(connection, data, str(project)))
-    state = LocalState(data)
-    try:
-        found = [each for each in state.shares() if each.project == main]
-        if not state.unshare(main):
-            raise UsageError(f"{main} is not shared.")
-        # A push that is under way may still send some of it.
-        async with pushing_alone(data, _PATIENCE):
-            local = LocalStore(data)
-            # Also of a project that has become private since.
-            whole = msgspec.structs.replace(settings, private=[])
-            shared = await asyncio.to_thread(local.shared, found, whole)
-            local.close()
-            server = state.server(settings.url)
-            pushed = [id for each in shared if (id := each.id) in state.pushed(server)]
-        if keep or not pushed:
-            print_text(f"{main} is no longer shared; {len(pushed):,} conversations stay there.")
-            return 0
-        state.withdraw(server, pushed, with_project=True)
-        print_text(f"{main} is no longer shared.")
-        return await _withdraw_now(settings, state, data)
-    finally:
-        state.close()
+    main = await sharing.main_project_of(store, project)
+    ended = await sharing.unshare(store.database.path.parent, settings, main, keep=keep)
+    print_text(ended.words)
+    if ended.problem:
+        talk(ended.problem)
+        return 1
+    if ended.withdrawn:
+        print_text(f"{sharing.counted(ended.withdrawn)} withdrawn.")
+    return 0
 
 
 async def withdraw(store: Store, settings: HistorySettings, prefix: str) -> int:
     """Withdraw a conversation, with those of its sub-agents; it is not pushed again."""
     conversation = await store.resolve(prefix)
-    data = store.database.path.parent
-    state = LocalState(data)
+    state = LocalState(store.database.path.parent)
     try:
         server = state.server(settings.url)
         if not server:
             async with connected(address_of(settings)) as connection:
                 server = await identify(connection, state, settings)
         state.withdraw(server, [conversation.id])
-        return await _withdraw_now(settings, state, data)
+        return await _withdraw_now(settings, state)
     finally:
         state.close()
 
 
-async def _withdraw_now(settings: HistorySettings, state: LocalState, data: Path) -> int:
+async def _withdraw_now(settings: HistorySettings, state: LocalState) -> int:
     """Withdraw what waits for it; where the database cannot be reached, it remains noted."""
-    local = LocalStore(data)
     try:
-        async with connected(address_of(settings)) as connection:
-            server = await identify(connection, state, settings)
-            count = await settle_withdrawals(connection, local, state, server)
+        count = await sharing.withdraw_noted(settings, state)
     except HistoryServerError as exc:
-        talk(f"{exc.sentence} What is to be withdrawn is noted, and done with the next push.")
+        talk(sharing.postponed(exc))
         return 1
-    finally:
-        local.close()
-    print_text(f"{count:,} conversation{'' if count == 1 else 's'} withdrawn.")
+    print_text(f"{sharing.counted(count)} withdrawn.")
     return 0
 
 
@@ -262,8 +208,8 @@ async def _require_shared(data: Path, settings: HistorySettings, id: str) -> Non
 
 
 def _print_report(report: Report) -> None:
-    count = len(report.conversations)
-    print_text(f"{count:,} conversation{'' if count == 1 else 's'} and {report.events:,} events pushed.")
+    count = sharing.counted(len(report.conversations))
+    print_text(f"{count} and {report.events:,} events pushed.")
     for failure in sorted(set(report.failures.values())):
         talk(failure)
 

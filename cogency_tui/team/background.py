@@ -3,6 +3,7 @@
 import asyncio
 import os
 import sys
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -11,7 +12,9 @@ import msgspec
 
 from cogency_tui.child_processes import start_with_keys
 from cogency_tui.config.schema import HistorySettings
-from cogency_tui.team.local_state import FILE, LocalState
+from cogency_tui.errors import StoreError
+from cogency_tui.file_lock import file_lock
+from cogency_tui.team.local_state import FILE, WORKER_LOCK, LocalState, opened_state
 
 _CODE = (
     "from cogency_tui.child_processes import take_keys; take_keys(); "
@@ -19,6 +22,9 @@ _CODE = (
 )
 _ENDING = 2.0
 """Seconds for the worker to end, before it is killed."""
+
+_AGAIN = 60.0
+"""Seconds after a start until a worker that has ended is started again."""
 
 
 class BackgroundWorker:
@@ -33,20 +39,39 @@ class BackgroundWorker:
         self._environ = environ
         self._keys = keys
         self._process: asyncio.subprocess.Process | None = None
+        self._started = -_AGAIN
+        self._starting = asyncio.Lock()
 
     @property
     def is_wanted(self) -> bool:
-        """True if there is a database, and a project was shared or a conversation pulled at some time."""
-        return bool(self._settings.url) and (self._data / FILE).exists()
+        """True if there is a database, and something for a worker to do. Blocks."""
+        if not self._settings.url or not (self._data / FILE).exists():
+            return False
+        with suppress(StoreError), opened_state(self._data) as state:
+            return state.has_work
+        return False
 
     async def start(self) -> None:
-        """Start the worker, unless it runs. Where another one runs for the data directory, it ends at once.
+        """Start the worker if it is wanted, and none runs for the data directory. One that has ended, because
+        it cannot work or another one did, is started again at most once a minute.
 
         Raises:
             OSError: it could not be started.
         """
-        if self._process is not None and self._process.returncode is None:
-            return
+        async with self._starting:
+            is_running = self._process is not None and self._process.returncode is None
+            if is_running or time.monotonic() - self._started < _AGAIN:
+                return
+            if await asyncio.to_thread(lambda: self.is_wanted and self._is_alone):
+                await self._start()
+
+    @property
+    def _is_alone(self) -> bool:
+        with file_lock(self._data / WORKER_LOCK) as held:
+            return held
+
+    async def _start(self) -> None:
+        self._started = time.monotonic()
         settings = msgspec.json.encode(self._settings).decode()
         self._process = await start_with_keys(
             *(_CODE, str(self._data), settings, str(os.getpid())), environ=self._environ, keys=self._keys

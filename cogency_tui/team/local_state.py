@@ -24,6 +24,8 @@ from cogency_tui.store.increments import START, Position
 from cogency_tui.store.project_scope import main_projects
 
 FILE = "team.db"
+WORKER_LOCK = "team.lock"
+"""Held by the worker of the data directory."""
 
 Audience = Literal["own", "project", "team"]
 AUDIENCES: Mapping[Audience, str] = {
@@ -36,6 +38,7 @@ AUDIENCES: Mapping[Audience, str] = {
 _TABLES = """
 CREATE TABLE IF NOT EXISTS shares
     (project TEXT PRIMARY KEY, name TEXT NOT NULL, audience TEXT NOT NULL, since REAL NOT NULL);
+CREATE TABLE IF NOT EXISTS declined (project TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS pushed
     (server TEXT, id TEXT, position TEXT NOT NULL, revision INTEGER NOT NULL, name TEXT NOT NULL,
      audience TEXT NOT NULL, PRIMARY KEY (server, id)) WITHOUT ROWID;
@@ -50,6 +53,11 @@ CREATE TABLE IF NOT EXISTS worker
     (one INTEGER PRIMARY KEY CHECK (one = 1), at REAL NOT NULL, waiting INTEGER NOT NULL,
      error TEXT NOT NULL, contact REAL NOT NULL);
 """
+
+_HAS_WORK = (
+    "SELECT EXISTS (SELECT 1 FROM shares) OR EXISTS (SELECT 1 FROM pulled)"
+    " OR EXISTS (SELECT 1 FROM withdrawn WHERE state <> 'gone')"
+)
 
 
 WithdrawalState = Literal["waits", "gone", "returns"]
@@ -82,6 +90,11 @@ class WorkerState(NamedTuple):
     waiting: int
     error: str
     contact: float
+
+    @property
+    def is_offline(self) -> bool:
+        """True if the database could not be used since the last contact."""
+        return bool(self.error) and self.contact < self.at
 
 
 class LocalState:
@@ -119,13 +132,31 @@ class LocalState:
         ]
 
     def share(self, project: str, name: str, audience: Audience) -> None:
-        """Note the user's yes to sharing a project."""
-        sql = "INSERT OR REPLACE INTO shares VALUES (?, ?, ?, ?)"
+        """Note the user's yes to sharing a project, or to sharing it in another way."""
+        sql = (
+            "INSERT INTO shares VALUES (?, ?, ?, ?) ON CONFLICT (project) DO UPDATE SET"
+            " name = excluded.name, audience = excluded.audience"
+        )
         self._write(sql, to_column(project), name, audience, time.time())
 
     def unshare(self, project: str) -> bool:
         """Note that a project is no longer shared; return whether it was."""
         return self._write("DELETE FROM shares WHERE project = ?", to_column(project)) > 0
+
+    def decline(self, project: str) -> None:
+        """Note that the user does not want to be asked about a project."""
+        self._write("INSERT OR IGNORE INTO declined VALUES (?)", to_column(project))
+
+    def is_declined(self, project: str) -> bool:
+        """Return whether the user does not want to be asked about a project."""
+        return bool(self._rows("SELECT 1 FROM declined WHERE project = ?", to_column(project)))
+
+    @property
+    def has_work(self) -> bool:
+        """True if there is something for the worker to do: a project is shared, a conversation was pulled, or
+        is to be withdrawn."""
+        (found,) = self._rows(_HAS_WORK)[0]
+        return bool(found)
 
     # Positions
 
@@ -238,6 +269,20 @@ class LocalState:
         except (OSError, sqlite3.Error) as exc:
             hint = "It only says what was shared: it can be removed, and projects shared anew."
             raise StoreError(f"{self.path} cannot be used: {exc}.", hint) from exc
+
+
+@contextmanager
+def opened_state(data: Path) -> Generator[LocalState]:
+    """Open the state in a data directory for a moment.
+
+    Raises:
+        StoreError: the file cannot be used.
+    """
+    state = LocalState(data)
+    try:
+        yield state
+    finally:
+        state.close()
 
 
 def is_private(project: str, patterns: Iterable[str]) -> bool:

@@ -8,7 +8,7 @@ so that a late one cannot overwrite a newer row.
 import asyncio
 import sqlite3
 import time
-from collections.abc import AsyncGenerator, Iterable, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -201,12 +201,15 @@ class LocalStore:
             changed |= ids
         return changed & rows.keys(), Seen(numbers, rows)
 
-    def waiting(
-        self, shares: Iterable[Share], settings: HistorySettings, pushed: Mapping[str, Pushed]
-    ) -> int:
-        """Count the shared conversations of which events, cycles or edits were not pushed."""
-        count = 0
-        for each in self.shared(shares, settings):
+    def waiting(self, state: LocalState, settings: HistorySettings) -> int:
+        """Count the shared conversations of which events, cycles or edits were not pushed, without those that
+        were withdrawn."""
+        server, count = state.server(settings.url), 0
+        pushed, hidden = state.pushed(server), state.withdrawn(server)
+        for each in self.shared(state.shares(), settings):
+            if each.id in hidden or each.above in hidden:
+                hidden.add(each.id)
+                continue
             position = pushed.get(each.id, Pushed()).position
             there = (position.event, position.usage, position.edit)
             here = self.connection.execute(_REACHED, (to_column(each.id),)).fetchone()
@@ -240,6 +243,8 @@ class Pusher:
         self._settings = settings
         self._patience = _LONGER * patience
         self._days = set[float]()
+        self.progressed: Callable[[int], None] = lambda _pushed: None
+        """Called with the number of conversations that a push has sent something of so far."""
 
     async def push(self, ids: Iterable[str] | None = None) -> Report:
         """Push what is new of all shared conversations, or of these; withdraw what is to be withdrawn.
@@ -276,6 +281,7 @@ class Pusher:
                 # The server was restored from an earlier copy.
                 before = Pushed()
             await self._push_one(server, origin, each, before, report)
+            self.progressed(len(report.conversations))
         return report
 
     async def _push_one(

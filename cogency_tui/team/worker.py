@@ -22,14 +22,15 @@ from cogency_tui.store.store import Store
 from cogency_tui.team import pull
 from cogency_tui.team.address import Address, address_of
 from cogency_tui.team.connection import PATIENCE, Connection, connected
-from cogency_tui.team.local_state import LocalState
+from cogency_tui.team.local_state import WORKER_LOCK, LocalState
 from cogency_tui.team.push import LocalStore, Pusher, Seen, identify
-
-LOCK = "team.lock"
 
 _TICK = 0.5
 _EVERYTHING = 3600.0
 """Seconds after which all is compared, not only what has changed since."""
+
+_NOTE = 1.0
+"""Seconds after which the progress of a push is noted again."""
 
 _HEARTBEAT = 30.0
 """Seconds after which a connection is tried."""
@@ -138,11 +139,25 @@ class Worker:
     async def _push(self, pusher: Pusher, *, everything: bool) -> None:
         changed, self._seen = await asyncio.to_thread(self._store.changes, self._seen)
         self._left |= changed
+        pusher.progressed = self._noting(await self._waiting() if everything else 0)
+        pusher.progressed(0)
         report = await pusher.push(None if everything else self._left)
         self._left = set(report.failures)
         self._has_pushed = True
         failure = next(iter(report.failures.values()), "")
         self._state.note_worker(len(report.failures), failure, contact=True)
+
+    def _noting(self, waiting: int) -> Callable[[int], None]:
+        """Return a function that notes how many of the conversations still wait while they are pushed."""
+        noted = -_NOTE
+
+        def note(pushed: int) -> None:
+            nonlocal noted
+            if waiting > pushed and time.monotonic() - noted > _NOTE:
+                noted = time.monotonic()
+                self._state.note_worker(waiting - pushed, "", contact=True)
+
+        return note
 
     async def _pull(self, connection: Connection, server: str) -> None:
         """Pull more of the conversations of others that are here."""
@@ -166,9 +181,8 @@ class Worker:
 
     async def _waiting(self) -> int:
         """Count the conversations that wait to be pushed."""
-        pushed = self._state.pushed(self._state.server(self._settings.url))
         with suppress(sqlite3.Error):
-            return await asyncio.to_thread(self._store.waiting, self._state.shares(), self._settings, pushed)
+            return await asyncio.to_thread(self._store.waiting, self._state, self._settings)
         return 0
 
     @asynccontextmanager
@@ -193,7 +207,7 @@ async def work(
         StoreError: the state cannot be used.
     """
     data.mkdir(parents=True, exist_ok=True)
-    with file_lock(data / LOCK) as held:
+    with file_lock(data / WORKER_LOCK) as held:
         if not held:
             return False
         worker = Worker(data, settings, is_over, pace)

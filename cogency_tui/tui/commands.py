@@ -123,6 +123,9 @@ COMMANDS = (
         "import", "Import the histories of other agents", "import_history", takes="[AGENT…]", group="Project"
     ),
     SlashCommand(
+        "share", "Share this project's conversations with your team, or end it", "share", group="Project"
+    ),
+    SlashCommand(
         "profile", "What the agent remembers about you", "profile", lambda: PROFILE_CHOICES, group="Project"
     ),
     SlashCommand("theme", "Choose a color theme", "set_theme", lambda: tuple(theme_choices()), group="View"),

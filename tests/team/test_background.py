@@ -12,7 +12,7 @@ from cogency_tui.config.schema import HistorySettings, Settings
 from cogency_tui.file_lock import file_lock
 from cogency_tui.providers.configured_providers import secrets
 from cogency_tui.team.background import BackgroundWorker
-from cogency_tui.team.worker import LOCK
+from cogency_tui.team.local_state import WORKER_LOCK, LocalState
 from tests import ROOT
 from tests.team.members import Member, until
 
@@ -36,7 +36,7 @@ asyncio.run(run())
 
 def is_free(data: Path) -> bool:
     """True if no worker runs for a data directory."""
-    with file_lock(data / LOCK) as held:
+    with file_lock(data / WORKER_LOCK) as held:
         return held
 
 
@@ -44,8 +44,9 @@ async def test_it_pushes_until_it_is_closed(ada: Member) -> None:
     conversation = (await ada.begin()).id
     await ada.say(conversation, "one")
     worker = BackgroundWorker(ada.data, ada.settings, os.environ, {})
-    assert worker.is_wanted
+    assert not worker.is_wanted
     ada.share()
+    assert worker.is_wanted
     await worker.start()
     await worker.start()
     await until(lambda: conversation in ada.state.pushed(ada.state.server(ada.settings.url)))
@@ -55,6 +56,7 @@ async def test_it_pushes_until_it_is_closed(ada: Member) -> None:
 
 
 async def test_it_ends_with_a_killed_interface(ada: Member) -> None:
+    ada.share()
     command = [sys.executable, "-c", ABANDONED, str(ada.data), ada.settings.url]
     environ = os.environ | {"PYTHONPATH": str(ROOT)}
     await asyncio.to_thread(subprocess.run, command, check=True, env=environ)
@@ -62,6 +64,7 @@ async def test_it_ends_with_a_killed_interface(ada: Member) -> None:
 
 
 async def test_what_keeps_it_from_working_is_noted(ada: Member) -> None:
+    ada.share()
     settings = replace(ada.settings, password_env="NOT_SET")
     worker = BackgroundWorker(ada.data, settings, os.environ, {})
     await worker.start()
@@ -75,9 +78,32 @@ async def test_what_keeps_it_from_working_is_noted(ada: Member) -> None:
 def test_it_is_not_wanted_without_a_database_or_anything_shared(tmp_path: Path) -> None:
     given = HistorySettings(url="postgresql://localhost/h")
     assert not BackgroundWorker(tmp_path, given, {}, {}).is_wanted
-    (tmp_path / "team.db").touch()
+    state = LocalState(tmp_path)
+    state.decline("/other")
+    assert not BackgroundWorker(tmp_path, given, {}, {}).is_wanted
+    state.share("/project", "project", "own")
     assert BackgroundWorker(tmp_path, given, {}, {}).is_wanted
     assert not BackgroundWorker(tmp_path, HistorySettings(), {}, {}).is_wanted
+    state.unshare("/project")
+    assert not BackgroundWorker(tmp_path, given, {}, {}).is_wanted
+    # The database still has what is to be withdrawn.
+    state.withdraw("server", ["conversation"])
+    assert BackgroundWorker(tmp_path, given, {}, {}).is_wanted
+    state.close()
+
+
+async def test_one_runs_at_a_time_and_another_takes_over(ada: Member) -> None:
+    ada.share()
+    first, second = (BackgroundWorker(ada.data, ada.settings, os.environ, {}) for _ in range(2))
+    await first.start()
+    await until(lambda: not is_free(ada.data))
+    await second.start()
+    await first.close()
+    assert is_free(ada.data)
+    await second.start()
+    await until(lambda: not is_free(ada.data))
+    await second.close()
+    assert is_free(ada.data)
 
 
 def test_the_password_is_a_key_of_ours() -> None:

@@ -95,6 +95,14 @@ class Choice(msgspec.Struct, frozen=True):
         return f"command({self.command!r}, {self.argument!r})"
 
 
+class Offer(msgspec.Struct, frozen=True):
+    """A choice that is offered for a time, below a heading with an aside."""
+
+    heading: str
+    aside: str
+    choice: Choice
+
+
 class WelcomePicker:
     """Picks one of the choices from the empty prompt, while `is_shown`. `run` runs an action, `redraw` shows
     another selection. There are no choices until they are drawn."""
@@ -107,8 +115,8 @@ class WelcomePicker:
         self._is_shown = is_shown
         self._recent: Sequence[Recent] = ()
         self._choices: Sequence[Choice] = ()
-        self.offer: Choice | None = None
-        """The history that can be imported."""
+        self.offers: dict[str, Offer] = {}
+        """What is offered for a time, by command."""
         self.selected: int | None = None
 
     def know(self, recent: Sequence[Recent]) -> None:
@@ -117,10 +125,17 @@ class WelcomePicker:
             self._recent = recent
             self._redraw()
 
-    def make_offer(self, offer: Choice | None) -> None:
-        """Offer a history to import, below the suggestions, or none."""
-        self.selected, self.offer = None, offer
-        self._redraw()
+    def make_offer(self, offer: Offer) -> None:
+        """Offer what a command does, below the suggestions."""
+        if self.offers.get(offer.choice.command) != offer:
+            self.selected, self.offers[offer.choice.command] = None, offer
+            self._redraw()
+
+    def withdraw_offer(self, command: str) -> None:
+        """Offer a command no longer."""
+        if self.offers.pop(command, None) is not None:
+            self.selected = None
+            self._redraw()
 
     def choices(self, situation: Situation, most_recent: int) -> tuple[list[Choice], list[Choice]]:
         """The suggestions and the recent conversations, which can be picked from now on."""
@@ -130,7 +145,7 @@ class WelcomePicker:
             Choice(one_line(each.title) or "Untitled", "resume", each.id, each.updated, each.detail)
             for each in self._recent[: max(0, most_recent)]
         ]
-        self._choices = [*suggested, *([self.offer] if self.offer else []), *recent]
+        self._choices = [*suggested, *(each.choice for each in self.offers.values()), *recent]
         return suggested, recent
 
     def move(self, step: int) -> bool:
@@ -165,16 +180,17 @@ def draw_welcome(
     spacious = height >= _SPACIOUS[0] and width >= _SPACIOUS[1]
     lines = [*_head(spacious, width, height, styles), *_model(situation, spacious, width, styles)]
     lines += [BLANK, *([_heading("Try", "↓ and Enter, or click", styles)] if height >= _ROOMY else [])]
-    offers = [picker.offer] if picker.offer else []
-    room = height - len(lines) - len(_TRY) - 2 - 3 * len(offers)
+    room = height - len(lines) - len(_TRY) - 2 - 3 * len(picker.offers)
     suggested, recent = picker.choices(situation, min(MOST_RECENT, room))
     lines += _rows(suggested, 0, picker.selected, width, styles)
-    if offers:
-        lines += [BLANK, _heading("Import history", "of all projects, searchable in a minute", styles)]
-        lines += _rows(offers, len(suggested), picker.selected, width, styles)
+    place = len(suggested)
+    for offer in picker.offers.values():
+        lines += [BLANK, _heading(offer.heading, offer.aside, styles)]
+        lines += _rows([offer.choice], place, picker.selected, width, styles)
+        place += 1
     if recent:
         lines += [BLANK, _heading("Recent", "", styles)]
-        lines += _rows(recent, len(suggested) + len(offers), picker.selected, width, styles)
+        lines += _rows(recent, place, picker.selected, width, styles)
     if situation.provider == OFFLINE:
         lines += _first_steps(situation, width, styles)
     return lines

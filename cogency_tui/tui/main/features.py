@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import cache, partial
+from importlib import import_module
 from pathlib import Path
 from time import time
 from typing import TYPE_CHECKING
@@ -21,7 +22,7 @@ from cogency_tui.tui.commands_base import FeatureCommands, Handler
 from cogency_tui.tui.conversation.commands import ConversationCommands
 from cogency_tui.tui.conversation.pane import ConversationPane
 from cogency_tui.tui.conversation.view import Conversation
-from cogency_tui.tui.conversation.welcome import Choice, Recent, WelcomePicker
+from cogency_tui.tui.conversation.welcome import Choice, Offer, Recent, WelcomePicker
 from cogency_tui.tui.cost.commands import CostCommands
 from cogency_tui.tui.cost.context_usage import ContextFacts
 from cogency_tui.tui.files.background_updates import FileCommands
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
     from cogency_tui.tui.history_import.commands import ImportCommands
     from cogency_tui.tui.main.screen import MainScreen
     from cogency_tui.tui.rerun.commands import RerunCommands
+    from cogency_tui.tui.team.commands import TeamCommands
 
 
 PANES_STYLES = Path(__file__).parent.parent / "styles" / "panes.tcss"
@@ -112,6 +114,7 @@ class Features:
         self.images = ImageCommands(screen, bridge)
         rerun = cache(self._rerun)
         self._importing = cache(self._history_import)
+        self._sharing = cache(self._team_sharing)
 
         def ask_for_rerun(conversation_id: str, turn: int) -> None:
             rerun().ask(conversation_id, turn)
@@ -161,6 +164,7 @@ class Features:
             **_on_demand(partial(self._status, facts), "show_status"),
             **_on_demand(partial(self._usage, recall), "show_usage"),
             **_on_demand(self._importing, "import_history"),
+            **_on_demand(self._sharing, "share"),
             **_on_demand(self._until, "until"),
             **_on_demand(self._worktree, "worktree"),
         }
@@ -221,9 +225,41 @@ class Features:
         return ImportCommands(self._screen, self._bridge, self._offer_imports)
 
     def _offer_imports(self, title: str, names: str, amount: str) -> None:
-        self.start.make_offer(Choice(title, "import_history", names, amount) if title else None)
+        if not title:
+            self.start.withdraw_offer("import_history")
+            return
+        choice = Choice(title, "import_history", names, amount)
+        self.start.make_offer(Offer("Import history", "of all projects, searchable in a minute", choice))
 
-    async def offer_import(self) -> None:
+    def _team_sharing(self) -> "TeamCommands":
+        from cogency_tui.tui.team.commands import TeamCommands
+
+        return TeamCommands(self._screen, self._bridge, self._offer_sharing)
+
+    def _offer_sharing(self, question: str) -> None:
+        if question:
+            choice = Choice(question, "share", "")
+            self.start.make_offer(Offer("Share history", "nothing is sent before your yes", choice))
+        else:
+            self.start.withdraw_offer("share")
+
+    def follow_team(self) -> None:
+        """Send what is shared with a team, and show what waits; do nothing where there was no database."""
+        if self._bridge.agent.settings.history.url or self._sharing.cache_info().currsize:
+            self._screen.run_worker(self._follow_team, group="team")
+
+    async def _follow_team(self) -> None:
+        # Loaded in a thread: it takes longer than a frame.
+        await asyncio.to_thread(import_module, "cogency_tui.tui.team.commands")
+        await self._sharing().refresh()
+
+    async def make_offers(self) -> None:
+        """Offer to share the project, and to import other agents' histories, on the start screen."""
+        if self._bridge.agent.settings.history.url:
+            await self._sharing().offer()
+        await self._offer_import()
+
+    async def _offer_import(self) -> None:
         """Offer the import of other agents' histories on the start screen, once."""
         from cogency_tui.agent.importers.offer import agents_used, is_offered
 

@@ -68,7 +68,7 @@ _TEXTS = frozenset({"conversation", "calls-detail"})
 """The panes of text, in which a click selects some or opens a block."""
 
 _OFFER_AFTER = 2.0
-"""Seconds after the start until an import of other agents' histories is offered."""
+"""Seconds after the start until sharing and an import of other agents' histories are offered."""
 
 UNSEEN = 0.5
 """Seconds between two updates of a conversation that is not shown."""
@@ -86,7 +86,7 @@ class MainScreen(PartialScreen[None]):
     BINDINGS = MAIN_KEYS
     AUTO_FOCUS = "#prompt"
     BLANK = True
-    OFFERS_IMPORT: ClassVar = True
+    MAKES_OFFERS: ClassVar = True
     TWICE: ClassVar = 0.6
     """Seconds within which a second Esc follows the first."""
 
@@ -213,6 +213,7 @@ class MainScreen(PartialScreen[None]):
         self._features.files.start()
         self._features.trust.refresh()
         self._features.custom.refresh()
+        self._features.follow_team()
         prompt, conversation_id = self._first
         if conversation_id:
             self._features.conversations.show(conversation_id, prompt, then=self._then)
@@ -220,8 +221,8 @@ class MainScreen(PartialScreen[None]):
             self.bridge.send(Written(prompt))
         elif self._then is not None:
             self._then(self)
-        elif self.OFFERS_IMPORT and not self.number:
-            self.set_timer(_OFFER_AFTER, partial(self.run_worker, self._features.offer_import, group="offer"))
+        elif self.MAKES_OFFERS and not self.number:
+            self.set_timer(_OFFER_AFTER, partial(self.run_worker, self._features.make_offers, group="offer"))
         self._features.drafts.start(conversation_id or "", offers=not prompt)
         if self.query_one(Prompt).text:
             self._features.drafts.note_change()
@@ -366,6 +367,7 @@ class MainScreen(PartialScreen[None]):
             self._features.refresh_files()
             self._features.trust.refresh()
             self._features.profile.refresh()
+            self._features.follow_team()
             if self.rested is not None:
                 self.rested()
         self._features.background.refresh()
@@ -519,6 +521,7 @@ class MainScreen(PartialScreen[None]):
         self._fit(app_of(self).size)
         self._display.show_state()
         self._features.updates.refresh()
+        self._features.follow_team()
 
     async def end(self) -> None:
         """Save the unsent messages, interrupt the work, and wait until its end is stored."""

@@ -1,11 +1,13 @@
 """The command `/status`: all figures and the settings in force."""
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 from textual.screen import Screen
 
 from cogency_tui.errors import CogencyError
+from cogency_tui.safe_text import one_line
 from cogency_tui.tui.bridge import Bridge
 from cogency_tui.tui.commands_base import FeatureCommands, Handler
 from cogency_tui.tui.kit.typed_app import app_of
@@ -13,6 +15,7 @@ from cogency_tui.tui.status.status_bar import StatusBar
 
 if TYPE_CHECKING:
     from cogency_tui.tui.cost.context_usage import ContextFacts
+    from cogency_tui.tui.status.screen import Fact
 
 
 class StatusCommands(FeatureCommands):
@@ -37,4 +40,21 @@ class StatusCommands(FeatureCommands):
                 self.complain(exc)
                 return
             status = msgspec.structs.replace(status, total=spent.total or status.total)
-        app_of(self._screen).push_screen(StatusScreen(status))
+        app_of(self._screen).push_screen(StatusScreen(status, await self._team()))
+
+    async def _team(self) -> "list[Fact]":
+        """The facts about sharing with a team, where there may be any."""
+        agent, settings = self._bridge.agent, self._bridge.agent.settings.history
+        if not (settings.url or settings.private):
+            return []
+        from cogency_tui.team.address import address_of
+        from cogency_tui.team.sharing import main_project_of, read_sharing
+        from cogency_tui.tui.status.screen import Fact, facts_of_team
+
+        try:
+            main = await main_project_of(await agent.store(), agent.project)
+            found = await asyncio.to_thread(read_sharing, agent.data, settings, main, str(agent.project))
+            database = address_of(settings).name if settings.url else ""
+            return [*facts_of_team(found, one_line(database))]
+        except CogencyError as exc:
+            return [Fact("Team's database", one_line(exc.advice))]

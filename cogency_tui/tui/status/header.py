@@ -23,7 +23,7 @@ class HeaderContents(msgspec.Struct, frozen=True):
     title of the conversation that this one was forked from; None if it is no fork. One that `is_elsewhere` is
     open in another program, too, and nothing can be sent here. `worktree` is the name of the git worktree
     that it works in, or worked in if `is_worktree_removed`. One with `rerun` runs the turn of this number
-    again, in a scratch copy."""
+    again, in a scratch copy. `shared` is the audience of a project that is shared."""
 
     path: str = ""
     branch: str = ""
@@ -37,6 +37,7 @@ class HeaderContents(msgspec.Struct, frozen=True):
     worktree: str = ""
     is_worktree_removed: bool = False
     rerun: int = 0
+    shared: str = ""
 
 
 _ELSEWHERE = "open in another program"
@@ -93,18 +94,23 @@ class Header(ScreenHeading):
         return self.place.is_elsewhere
 
     def facts(self, room: int) -> list[Part]:
-        """Where, which branch, which conversation. The last gives way first, then the directories of the
-        path, then the branch."""
+        """Where, which branch, shared with whom, which conversation. The last gives way first, then the
+        directories of the path, the branch, and the path."""
         branch = [self._branch()] if self.place.branch or self.place.is_worktree_removed else []
+        shared = [self._shared()] if self.place.shared else []
         path = self._path(max(_SHORTEST_PATH, min(_LONGEST_PATH, room // 2)))
-        shown = [path, *branch, *self._count()]
+        shown = [path, *branch, *shared, *self._count()]
         if sum(part.width for part in shown) <= room:
             return shown
-        for others in (branch, []):
+        for others in ([*branch, *shared], shared):
             left = room - sum(part.width for part in others) - cells(path.lead)
             if left >= self._least_path:
                 return [self._path(min(left, width_of(path.segments))), *others]
-        return []
+        return shared if sum(part.width for part in shared) <= room else []
+
+    @property
+    def essential(self) -> int:
+        return 1 if self.place.shared and not self.insists else 0
 
     @property
     def _least_path(self) -> int:
@@ -134,6 +140,14 @@ class Header(ScreenHeading):
         segments += [Segment("*", styles("edit", "background"))] if place.dirty else []
         where = f"Worktree {worktree}, branch {branch}" if worktree else f"Branch {branch}"
         return Part(segments, f"{where}{', with uncommitted changes' if place.dirty else ''}")
+
+    def _shared(self) -> Part:
+        shown = Segment(f"shared: {self.place.shared}", self.theme_styles("branch", "background"))
+        return Part(
+            [shown],
+            "This project's conversations are shared. Click for with whom, or to end it",
+            "command('share')",
+        )
 
     def _counted(self, count: int) -> Part:
         return Part(

@@ -1,6 +1,6 @@
 """All figures of a conversation and the settings in force, in a dialog."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from time import time
 from typing import NamedTuple
 
@@ -10,6 +10,8 @@ from textual.app import ComposeResult
 from cogency_tui.config.options import options
 from cogency_tui.protocol.events import Measure
 from cogency_tui.safe_text import one_line
+from cogency_tui.team.local_state import AUDIENCES, WorkerState
+from cogency_tui.team.sharing import Sharing
 from cogency_tui.tui.kit.cell_text import cells
 from cogency_tui.tui.kit.dialogs import Choices, DialogBody, DialogBox, DialogTitle, ReadingScreen
 from cogency_tui.tui.kit.lines import BLANK, Line, wrap
@@ -23,7 +25,13 @@ from cogency_tui.tui.kit.number_format import (
     when,
     whole_seconds,
 )
-from cogency_tui.tui.status.status_bar import Status, describe_sandbox, effort_in_force
+from cogency_tui.tui.status.status_bar import (
+    Status,
+    TeamWork,
+    describe_sandbox,
+    describe_team,
+    effort_in_force,
+)
 from cogency_tui.tui.theme_styles import ThemeStyles
 
 _LABEL = 20
@@ -149,9 +157,31 @@ def _speed_of(status: Status) -> Iterable[Fact]:
         yield Fact("Speed", f"{about}{written / writing:.0f} tok/s", "last answer")
 
 
-def draw_status(status: Status, width: int, styles: ThemeStyles) -> list[Line]:
-    """The settings, the figures, and where there are more."""
-    lines = [line for fact in settings_of(status) for line in _row(fact, width, styles)]
+def facts_of_team(sharing: Sharing, database: str) -> Iterable[Fact]:
+    """How the project is shared in a database, and what waits; `database` is empty without one."""
+    if sharing.is_private:
+        sent = ". What was sent before is there until /share withdraws it" if sharing.share else ""
+        yield Fact("Shared", f"never: history.private names this project{sent}")
+    elif database and (share := sharing.share):
+        seen, since = AUDIENCES[share.audience], when(share.since, time())
+        yield Fact("Shared", f"with {seen}, as {one_line(share.name)!r} in {database}, since {since}")
+    elif database:
+        yield Fact("Shared", f"no. /share shares this project in {database}")
+    worker = sharing.worker if database and sharing.has_work else None
+    if worker is not None:
+        yield Fact("Team's database", _team_work(worker))
+
+
+def _team_work(worker: WorkerState) -> str:
+    state = describe_team(TeamWork(worker.waiting, worker.error, worker.is_offline)) or "all is sent"
+    contact = f"last contact {when(worker.contact, time())}" if worker.contact else "no contact yet"
+    error = f". {one_line(worker.error)}" if worker.error else ""
+    return f"{state}; {contact}{error}"
+
+
+def draw_status(status: Status, width: int, styles: ThemeStyles, team: Sequence[Fact] = ()) -> list[Line]:
+    """The settings, the figures, and where there are more; `team` is about sharing."""
+    lines = [line for fact in (*settings_of(status), *team) for line in _row(fact, width, styles)]
     figures = [line for fact in figures_of(status) for line in _row(fact, width, styles)]
     lines += [BLANK, *(figures or wrap([Segment("No usage yet.", styles("dim"))], width))]
     more = "~ estimated. " if status.total.get("estimated") else ""
@@ -169,11 +199,12 @@ def _row(fact: Fact, width: int, styles: ThemeStyles) -> list[Line]:
 
 
 class StatusScreen(ReadingScreen[None]):
-    """Shows `status`."""
+    """Shows `status`, and `team`, the facts about sharing."""
 
-    def __init__(self, status: Status) -> None:
+    def __init__(self, status: Status, team: Sequence[Fact] = ()) -> None:
         super().__init__()
         self._status = status
+        self._team = team
 
     def compose(self) -> ComposeResult:
         yield DialogBox(
@@ -184,4 +215,4 @@ class StatusScreen(ReadingScreen[None]):
         )
 
     def _draw(self, width: int, styles: ThemeStyles) -> list[Line]:
-        return draw_status(self._status, width, styles)
+        return draw_status(self._status, width, styles, self._team)

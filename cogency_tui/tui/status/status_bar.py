@@ -14,6 +14,7 @@ from rich.segment import Segment
 
 from cogency_tui.agent.dialect_choice import dialect_for, reason_for
 from cogency_tui.config.schema import EffortChoice, Mode, Permissions
+from cogency_tui.errors import sentence
 from cogency_tui.protocol import Dialect
 from cogency_tui.providers.efforts import describe_effort, substitute
 from cogency_tui.safe_text import one_line
@@ -151,6 +152,15 @@ class Background(NamedTuple):
     done: int = 0
 
 
+class TeamWork(NamedTuple):
+    """How sending to the team's database goes: conversations that wait, the last failure, and whether the
+    database can be used."""
+
+    waiting: int = 0
+    failure: str = ""
+    is_offline: bool = False
+
+
 class StatusBar(KeyBar):
     """Draws a `Status`; a `shares` bar has keys at its right end.
 
@@ -165,6 +175,7 @@ class StatusBar(KeyBar):
         self.shares = False
         self._vim: VimStatus | None = None
         self.background = Background()
+        self.team = TeamWork()
         self._rooms: dict[str, int] = {}
 
     def share(self, with_keys: bool) -> None:
@@ -183,6 +194,12 @@ class StatusBar(KeyBar):
         """Show what the other open conversations do."""
         if background != self.background:
             self.background = background
+            self.refresh()
+
+    def show_team(self, team: TeamWork) -> None:
+        """Show what waits to be sent to the team's database."""
+        if team != self.team:
+            self.team = team
             self.refresh()
 
     def report(self, status: Status) -> None:
@@ -260,6 +277,7 @@ class StatusBar(KeyBar):
             *_running(status, styles),
             Part([model], "Model. Click or press F2 to choose another", "command('choose_model')"),
             *_plan(status, styles),
+            *_team(self.team, styles),
             *_context(status, styles),
             *_cost(status, styles),
             *_sandbox(status, styles),
@@ -386,6 +404,25 @@ def _plan(status: Status, styles: ThemeStyles) -> list[Part]:
         Segment(progress_of(status.plan), styles("text", "background")),
     ]
     return [Part(segments, tooltip, "command('show_plan')", steady="plan")]
+
+
+def describe_team(team: TeamWork) -> str:
+    """Describe what waits to be sent, in a few words; empty if nothing does."""
+    state = "offline" if team.is_offline else "failed" if team.failure else ""
+    waiting = f"{team.waiting:,} waiting" if team.waiting else ""
+    return ", ".join(filter(None, (state, waiting)))
+
+
+def _team(team: TeamWork, styles: ThemeStyles) -> list[Part]:
+    """What waits to be sent to the team's database, or why nothing is sent."""
+    if not (state := describe_team(team)):
+        return []
+    segments = [
+        Segment("team: ", styles("dim", "background")),
+        Segment(state, styles("edit" if team.failure else "text", "background")),
+    ]
+    reason = one_line(team.failure) or "Conversations wait to be sent to the team's database"
+    return [Part(segments, f"{sentence(reason)} Click for details", _FIGURES)]
 
 
 def describe_sandbox(sandbox: str) -> str:

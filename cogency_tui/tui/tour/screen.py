@@ -178,7 +178,7 @@ class TourScreen(MainScreen):
             tooltip="Skip to the next step of the tour",
         ),
     ]
-    OFFERS_IMPORT = False
+    MAKES_OFFERS = False
     keeps_project = False
 
     def compose(self) -> ComposeResult:

@@ -1,0 +1,201 @@
+"""Sharing a project: what the user agrees to, and what a yes, a no and an end of it change."""
+
+import asyncio
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from cogency_tui.config.schema import HistorySettings
+from cogency_tui.errors import CogencyError, UsageError
+from cogency_tui.store.project_scope import main_project
+from cogency_tui.store.store import Store
+from cogency_tui.team.address import address_of
+from cogency_tui.team.connection import connected
+from cogency_tui.team.local_state import (
+    FILE,
+    Audience,
+    LocalState,
+    Share,
+    WorkerState,
+    is_private,
+    opened_state,
+)
+from cogency_tui.team.push import LocalStore, identify, pushing_alone, settle_withdrawals
+
+_PATIENCE = 120.0
+"""Seconds for a push that is under way to end."""
+
+SENT = "Sent: messages, answers, thoughts, calls, results, edits with the files' versions, and usage."
+NEVER_SENT = (
+    "Never sent: recognized secrets, opaque reasoning, your profile, and commands that you run with a second"
+    " space before them (`!  command`)."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What the user is asked: to share `count` conversations of a project, and all later ones, under this
+    name in this database."""
+
+    project: str
+    name: str
+    database: str
+    count: int
+
+    @property
+    def words(self) -> str:
+        """What would be shared."""
+        return (
+            f"Share all conversations of {self.project}, {self.count:,} now and all later ones, as"
+            f" {self.name!r} in {self.database}."
+        )
+
+
+class Ended(NamedTuple):
+    """The end of the sharing of a project: conversations that stay there, those that were withdrawn, and why
+    the others could not be."""
+
+    project: str
+    remaining: int = 0
+    withdrawn: int = 0
+    problem: str = ""
+
+    @property
+    def words(self) -> str:
+        """What has ended."""
+        if not self.remaining:
+            return f"{self.project} is no longer shared."
+        return f"{self.project} is no longer shared; {counted(self.remaining)} stay there."
+
+
+class Sharing(NamedTuple):
+    """How a project is shared, how the worker does, and whether there is something for it to do."""
+
+    share: Share | None = None
+    worker: WorkerState | None = None
+    is_private: bool = False
+    is_declined: bool = False
+    has_work: bool = False
+
+
+def counted(conversations: int) -> str:
+    """Name a number of conversations."""
+    return f"{conversations:,} conversation{'' if conversations == 1 else 's'}"
+
+
+async def main_project_of(store: Store, project: Path) -> str:
+    """Return the project that a directory is of, which may be a worktree."""
+    data = store.database.path.parent
+    return await store.database.read(lambda connection: main_project(connection, data, str(project)))
+
+
+def read_sharing(data: Path, settings: HistorySettings, main: str, project: str) -> Sharing:
+    """Return how a main project, or a worktree of it, is shared. Blocks.
+
+    Raises:
+        StoreError: the state cannot be read.
+    """
+    private = any(is_private(each, settings.private) for each in (main, project))
+    if not (data / FILE).exists():
+        return Sharing(is_private=private)
+    with opened_state(data) as state:
+        found = next((each for each in state.shares() if each.project == main), None)
+        return Sharing(found, state.worker(), private, state.is_declined(main), state.has_work)
+
+
+async def terms_of(store: Store, settings: HistorySettings, main: str, project: Path, name: str) -> Terms:
+    """Return what the user is to be asked; without a name it is the one it is shared as, or the directory's.
+
+    Raises:
+        ConfigError: there is no usable address.
+        UsageError: the project is private, or its name is none.
+    """
+    address = address_of(settings)
+    data = store.database.path.parent
+    found = await asyncio.to_thread(read_sharing, data, settings, main, str(project))
+    if found.is_private:
+        raise UsageError(f"{main} is private: history.private names it.", "Remove it there first.")
+    name = name or (found.share.name if found.share else Path(main).name)
+    if not name.isprintable() or not 0 < len(name) <= 200:
+        raise UsageError(f"{name!r} cannot be the name of a project.", "Pass another one with --as.")
+    return Terms(main, name, address.name, await store.count(main))
+
+
+def share(data: Path, settings: HistorySettings, terms: Terms, audience: Audience) -> None:
+    """Note the user's yes; nothing is sent here. Blocks."""
+    local = LocalStore(data)
+    try:
+        with opened_state(data) as state:
+            state.share(terms.project, terms.name, audience)
+            added = [each for each in state.shares() if each.project == terms.project]
+            ids = [each.id for each in local.shared(added, settings)]
+            state.bring_back(state.server(settings.url), ids, with_project=True)
+    finally:
+        local.close()
+
+
+def decline(data: Path, project: str) -> None:
+    """Note that a project is not to be offered again. Blocks."""
+    with opened_state(data) as state:
+        state.decline(project)
+
+
+async def unshare(data: Path, settings: HistorySettings, main: str, *, keep: bool) -> Ended:
+    """End the sharing of a project, and withdraw its conversations unless the user keeps them there.
+
+    Raises:
+        UsageError: it is not shared.
+        HistoryServerError: another process has been pushing for too long.
+    """
+    state = LocalState(data)
+    try:
+        found = [each for each in state.shares() if each.project == main]
+        if not state.unshare(main):
+            raise UsageError(f"{main} is not shared.")
+        # A push that is under way may still send some of it.
+        async with pushing_alone(data, _PATIENCE):
+            # Also of a project that has become private since.
+            whole = msgspec.structs.replace(settings, private=[])
+            pushed = await asyncio.to_thread(_pushed, data, state, found, whole)
+        if keep or not pushed:
+            return Ended(main, remaining=len(pushed))
+        state.withdraw(state.server(settings.url), pushed, with_project=True)
+        try:
+            return Ended(main, withdrawn=await withdraw_noted(settings, state))
+        except CogencyError as exc:
+            return Ended(main, problem=postponed(exc))
+    finally:
+        state.close()
+
+
+def _pushed(data: Path, state: LocalState, shares: list[Share], settings: HistorySettings) -> list[str]:
+    """Return the conversations of shared projects that are there."""
+    local = LocalStore(data)
+    try:
+        there = state.pushed(state.server(settings.url))
+        return [each.id for each in local.shared(shares, settings) if each.id in there]
+    finally:
+        local.close()
+
+
+async def withdraw_noted(settings: HistorySettings, state: LocalState) -> int:
+    """Withdraw what is noted; return the number of conversations.
+
+    Raises:
+        ConfigError, UsageError: there is no usable address or driver.
+        HistoryServerError: the database cannot be reached, and the notes remain.
+    """
+    local = LocalStore(state.data)
+    try:
+        async with connected(address_of(settings)) as connection:
+            server = await identify(connection, state, settings)
+            return await settle_withdrawals(connection, local, state, server)
+    finally:
+        local.close()
+
+
+def postponed(error: CogencyError) -> str:
+    """Say that a withdrawal follows later, and why."""
+    return f"{error.sentence} What is to be withdrawn is noted, and done with the next push."
