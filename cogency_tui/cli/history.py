@@ -154,11 +154,6 @@ async def unshare(store: Store, settings: HistorySettings, project: Path, *, kee
 async def withdraw(store: Store, settings: HistorySettings, prefix: str) -> int:
     """Withdraw a conversation, with those of its sub-agents; it is not pushed again."""
     conversation = await store.resolve(prefix)
-    if conversation.source:
-        raise UsageError(
-            f"{conversation.id} was never shared by you: it is a copy of another's or another agent's.",
-            "`cogency-tui conversations trash` moves it to the trash here.",
-        )
     state = LocalState(store.database.path.parent)
     try:
         server = state.server(settings.url)

@@ -49,8 +49,9 @@ class Connection(Protocol):
 
 async def connect(url: str, **options: Any) -> Connection:
     """Connect, without checks and translated errors."""
-    # Imported as a module without types: it takes a tenth of a second, and few users have it.
-    return await import_module("asyncpg").connect(url, **options)
+    # Imported as a module without types: few users have it. It takes longer than a frame.
+    driver: Any = await asyncio.to_thread(import_module, "asyncpg")
+    return await driver.connect(url, **options)
 
 
 @asynccontextmanager

@@ -12,6 +12,7 @@ from cogency_tui.store.forks import Forks
 from cogency_tui.store.pins import Pins
 from cogency_tui.team.connection import connect
 from cogency_tui.team.local_state import is_private
+from cogency_tui.team.push import LocalStore, Pusher
 from tests.secret_samples import word
 from tests.store.test_export_import import full
 from tests.store.test_increments import assert_equal
@@ -286,3 +287,33 @@ async def test_what_another_client_wrote_is_decoded_before_it_is_stored(
 )
 def test_private_projects(pattern: str, project: str, expected: bool, sealed_home: object) -> None:
     assert is_private(project.replace("HOME", str(sealed_home)), [pattern]) is expected
+
+
+async def test_a_push_reports_how_many_conversations_it_has_sent(ada: Member) -> None:
+    ada.share()
+    for _ in range(3):
+        await ada.say((await ada.begin()).id, "one")
+    reported: list[int] = []
+    store = LocalStore(ada.data)
+    async with ada.connected() as connection:
+        pusher = Pusher(connection, store, ada.state, ada.settings)
+        pusher.progressed = reported.append
+        await pusher.push()
+    store.close()
+    assert reported == [1, 2, 3]
+
+
+async def test_what_was_withdrawn_does_not_wait(ada: Member) -> None:
+    ids = [(await ada.begin()).id for _ in range(2)]
+    for id in ids:
+        await ada.say(id, "one")
+    ada.share()
+    await ada.push()
+    store = LocalStore(ada.data)
+    assert store.waiting(ada.state, ada.settings) == 0
+    ada.state.withdraw(ada.state.server(ada.settings.url), ids[:1])
+    await ada.push()
+    for id in ids:
+        await ada.say(id, "two")
+    assert store.waiting(ada.state, ada.settings) == 1
+    store.close()
