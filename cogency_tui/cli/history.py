@@ -152,8 +152,17 @@ async def unshare(store: Store, settings: HistorySettings, project: Path, *, kee
 
 
 async def withdraw(store: Store, settings: HistorySettings, prefix: str) -> int:
-    """Withdraw a conversation, with those of its sub-agents; it is not pushed again."""
+    """Withdraw a conversation, with those of its sub-agents; it is not pushed again.
+
+    Raises:
+        UsageError: it is another's, or another machine's.
+    """
     conversation = await store.resolve(prefix)
+    if conversation.source:
+        raise UsageError(
+            f"{conversation.id} was not shared from here: it is a copy of another's, or of another machine's.",
+            "Its owner withdraws it, on the machine where it began.",
+        )
     state = LocalState(store.database.path.parent)
     try:
         server = state.server(settings.url)

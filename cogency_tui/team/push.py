@@ -202,19 +202,23 @@ class LocalStore:
         return changed & rows.keys(), Seen(numbers, rows)
 
     def waiting(self, state: LocalState, settings: HistorySettings) -> int:
-        """Count the shared conversations of which events, cycles or edits were not pushed, without those that
-        were withdrawn."""
+        """Count the shared conversations of which events, cycles or edits were not pushed, or that are shared
+        in another way now, without those that were withdrawn."""
         server, count = state.server(settings.url), 0
         pushed, hidden = state.pushed(server), state.withdrawn(server)
         for each in self.shared(state.shares(), settings):
             if each.id in hidden or each.above in hidden:
                 hidden.add(each.id)
-                continue
-            position = pushed.get(each.id, Pushed()).position
-            there = (position.event, position.usage, position.edit)
-            here = self.connection.execute(_REACHED, (to_column(each.id),)).fetchone()
-            count += any(sent < (reached or 0) for sent, reached in zip(there, here, strict=True))
+            else:
+                count += self._waits(each, pushed.get(each.id, Pushed()))
         return count
+
+    def _waits(self, one: Shared, pushed: Pushed) -> bool:
+        if pushed.revision and (pushed.name, pushed.audience) != one.share[1:3]:
+            return True
+        there = (pushed.position.event, pushed.position.usage, pushed.position.edit)
+        here = self.connection.execute(_REACHED, (to_column(one.id),)).fetchone()
+        return any(sent < (reached or 0) for sent, reached in zip(there, here, strict=True))
 
     def increment(self, id: str, pushed: Pushed) -> Rows | None:
         """Return the rows of the next increment of a conversation; None if nothing is new."""
