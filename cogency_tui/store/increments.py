@@ -219,8 +219,21 @@ def link(connection: sqlite3.Connection) -> None:
         if not _is_below(connection, from_column(id), parent.id):
             connection.execute(
                 "UPDATE conversations SET parent = ?, forked_at = ? WHERE id = ?",
-                (to_column(parent.id), _event_at(connection, parent, number), id),
+                (to_column(parent.id), event_at(connection, parent, number), id),
             )
+
+
+def event_at(connection: sqlite3.Connection, conversation: StoredConversation, number: int) -> int | None:
+    """Return the number here of an event of a conversation, also of our own; None where it is unknown."""
+    if not number:
+        return None
+    key = to_column(conversation.id)
+    if conversation.source:
+        sql = "SELECT event FROM received_events WHERE conversation = ? AND number <= ? ORDER BY number DESC"
+    else:
+        sql = "SELECT seq FROM events WHERE conversation_id = ? AND seq <= ? ORDER BY seq DESC"
+    row = connection.execute(f"{sql} LIMIT 1", (key, number)).fetchone()
+    return row[0] if row else None
 
 
 def encoded(line: dict[str, Any]) -> str:
@@ -595,7 +608,7 @@ class _Taking(Incoming):
         id = given.id if is_conversation_id(given.id) else new_conversation_id()
         forked_at = None
         if parent is not None and given.forked_at is not None:
-            forked_at = _event_at(self._connection, parent, given.forked_at)
+            forked_at = event_at(self._connection, parent, given.forked_at)
         made = msgspec.structs.replace(given, source=self._source, original=given.id)
         while True:
             row = replace(
@@ -840,19 +853,6 @@ def _depth(connection: sqlite3.Connection, id: str) -> int:
         SELECT max(depth) FROM above
     """
     return connection.execute(sql, (to_column(id), DEEPEST)).fetchone()[0]
-
-
-def _event_at(connection: sqlite3.Connection, parent: StoredConversation, number: int) -> int | None:
-    """Return the number here of an event of a parent, which may be our own; None where it is unknown."""
-    if not number:
-        return None
-    key = to_column(parent.id)
-    if parent.source:
-        sql = "SELECT event FROM received_events WHERE conversation = ? AND number <= ? ORDER BY number DESC"
-    else:
-        sql = "SELECT seq FROM events WHERE conversation_id = ? AND seq <= ? ORDER BY seq DESC"
-    row = connection.execute(f"{sql} LIMIT 1", (key, number)).fetchone()
-    return row[0] if row else None
 
 
 def _number_of(connection: sqlite3.Connection, id: str, event: int) -> int | None:

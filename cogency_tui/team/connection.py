@@ -3,6 +3,7 @@
 Each statement has a time limit, on both sides: a network that hangs is a failure like any other.
 """
 
+import asyncio
 import os
 import ssl
 from collections.abc import AsyncGenerator, Callable, Generator
@@ -11,8 +12,9 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, Protocol
 
+from cogency_tui.config.schema import HistorySettings
 from cogency_tui.errors import HistoryServerError, UsageError
-from cogency_tui.team.address import Address
+from cogency_tui.team.address import Address, address_of
 from cogency_tui.team.schema import VERSION
 
 PATIENCE = 15.0
@@ -83,6 +85,72 @@ async def connected(address: Address, *, patience: float = PATIENCE) -> AsyncGen
             yield connection
         finally:
             await _closed(connection)
+
+
+class SharedConnection:
+    """A connection of several readers, who take turns: it opens on first use, and again after a failure.
+
+    A reader may be cancelled at any time: the driver then cancels the statement, and the next one waits until
+    that is done, or until its time is over.
+    """
+
+    def __init__(self, settings: HistorySettings, patience: float) -> None:
+        self._settings = settings
+        self._patience = patience
+        self._turn = asyncio.Lock()
+        self._holder: asyncio.Task[None] | None = None
+        self._opened: asyncio.Future[Connection] | None = None
+
+    @asynccontextmanager
+    async def use(self) -> AsyncGenerator[Connection]:
+        """Lend the connection.
+
+        Raises:
+            ConfigError: there is no usable address.
+            UsageError: the driver is not installed.
+            HistoryServerError: the server cannot be used; also from the block.
+        """
+        address = address_of(self._settings)
+        async with self._turn:
+            # A reader that is cancelled does not end the attempt, which the next one waits for.
+            connection = await asyncio.shield(self._connecting(address))
+            try:
+                with translated(address):
+                    yield connection
+            except HistoryServerError:
+                self.release()
+                raise
+
+    def release(self) -> None:
+        """Close the connection, without waiting for it."""
+        if self._holder is not None and self._opened is not None:
+            self._holder.cancel()
+            # It may not have begun: then nothing else ends the wait for it.
+            self._opened.cancel()
+        self._holder = self._opened = None
+
+    def _connecting(self, address: Address) -> "asyncio.Future[Connection]":
+        opened = self._opened
+        if opened is None or (opened.done() and (opened.exception() or opened.result().is_closed())):
+            self.release()
+            self._opened = opened = asyncio.get_running_loop().create_future()
+            self._holder = asyncio.create_task(self._hold(address, opened))
+            _holders.add(self._holder)
+            self._holder.add_done_callback(_holders.discard)
+        return opened
+
+    async def _hold(self, address: Address, opened: "asyncio.Future[Connection]") -> None:
+        try:
+            async with connected(address, patience=self._patience) as connection:
+                opened.set_result(connection)
+                await asyncio.Event().wait()
+        except Exception as exc:
+            if not opened.done():
+                opened.set_exception(exc)
+
+
+_holders = set[asyncio.Task[None]]()
+"""Those that are still closing their connection, too."""
 
 
 async def check_version(connection: Connection, address: Address) -> None:

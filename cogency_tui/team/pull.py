@@ -3,7 +3,7 @@ read, searched and forked. What arrives goes through the decoder of imports, a s
 that no turn waits for it."""
 
 import base64
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -76,9 +76,15 @@ async def find(connection: Connection, name: str) -> TeamConversation:
 
 
 async def pull(
-    connection: Connection, store: Store, state: LocalState, server: str, found: TeamConversation
+    connection: Connection,
+    store: Store,
+    state: LocalState,
+    server: str,
+    found: TeamConversation,
+    progress: Callable[[int], object] = lambda _events: None,
 ) -> str:
-    """Store what is new of a conversation here; return its id here.
+    """Store what is new of a conversation here; return its id here. `progress` receives the number of events
+    after each part.
 
     Raises:
         UsageError: it is one of ours, or something in it is invalid.
@@ -93,10 +99,8 @@ async def pull(
         rows = await connection.fetch(_BELOW, found.origin, found.id)
         if not rows or rows[0]["id"] != found.id:
             raise HistoryServerError("That conversation is no longer there, or no longer shared with you.")
-        id = ""
-        for row in rows:
-            taken = await _pull_one(connection, store, blobs, origin, row)
-            id = id or taken
+        pulling = _Pulling(connection, store, blobs, origin, progress)
+        id, *_ = [await pulling.pull(row) for row in rows]
     await store.database.write(increments.link)
     for row in rows:
         state.note_pulled(server, found.origin, row["id"], row["revision"])
@@ -123,25 +127,52 @@ async def changed(connection: Connection, state: LocalState, server: str) -> lis
     ]
 
 
-async def _pull_one(connection: Connection, store: Store, blobs: Blobs, origin: Origin, row: Any) -> str:
-    """Pull one conversation in parts."""
-    head = _head(row["record"])
-    id: str = row["id"]
-    sent: set[str] = set()
-    while True:
-        reached = await store.database.read(lambda connection: _reached(connection, origin, id))
-        lines, to, whole = await _part(connection, origin.id, id, reached, sent)
-        if whole:
-            lines += filter(None, row["changing"].split("\n"))
-        first = {**head, "since": msgspec.to_builtins(reached), "to": msgspec.to_builtins(to), "whole": whole}
-        given = [encoded(first), *lines]
-        taken: Taken = await store.database.write(
-            lambda connection, given=given: increments.take(connection, blobs, origin, given)
+class _Pulling:
+    """Pulls conversations of one origin."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        store: Store,
+        blobs: Blobs,
+        origin: Origin,
+        progress: Callable[[int], object],
+    ) -> None:
+        self._connection = connection
+        self._store = store
+        self._blobs = blobs
+        self._origin = origin
+        self._progress = progress
+        self._events = 0
+
+    async def pull(self, row: Any) -> str:
+        """Pull one conversation in parts; return its id here."""
+        head, origin, id = _head(row["record"]), self._origin, row["id"]
+        sent: set[str] = set()
+        while True:
+            reached = await self._store.database.read(lambda connection: _reached(connection, origin, id))
+            lines, to, whole = await _part(self._connection, origin.id, id, reached, sent)
+            if whole:
+                lines += filter(None, row["changing"].split("\n"))
+            first = {
+                **head,
+                "since": msgspec.to_builtins(reached),
+                "to": msgspec.to_builtins(to),
+                "whole": whole,
+            }
+            taken = await self._take([encoded(first), *lines])
+            if whole:
+                return taken.id
+
+    async def _take(self, lines: list[str]) -> Taken:
+        taken: Taken = await self._store.database.write(
+            lambda connection: increments.take(connection, self._blobs, self._origin, lines)
         )
         if taken.waits:
             raise HistoryServerError(f"The conversation cannot be pulled: {taken.waits} is missing.")
-        if whole:
-            return taken.id
+        self._events += taken.events
+        self._progress(self._events)
+        return taken
 
 
 def _head(record: str) -> dict[str, Any]:

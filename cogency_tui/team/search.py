@@ -4,14 +4,16 @@ The server selects the conversations that the user may see and that meet the que
 their best documents; ranking and snippets are those of the local search. A page begins at a key, as there.
 """
 
+import asyncio
 import json
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from cogency_tui.protocol.events import Event
 from cogency_tui.store import events
-from cogency_tui.store.export_import import ConversationRecord, decoded_record, parsed_line
+from cogency_tui.store.export_import import ConversationRecord, checked_event, decoded_record, parsed_line
 from cogency_tui.store.origins import PREFIX
 from cogency_tui.store.search.documents import Document, of_event
 from cogency_tui.store.search.matching import Condition, Match, conditions_of, title_of
@@ -43,6 +45,18 @@ CROSS JOIN LATERAL (
     ) e
     ORDER BY (e.folded LIKE $4) DESC, ({met}) DESC, e.source > 0 DESC, abs(e.source) DESC LIMIT $3
 ) d
+"""
+_EVENTS = (
+    "SELECT number, type, body FROM cogency.events WHERE origin = $1 AND conversation = $2 AND number {} $3"
+    " ORDER BY number {} LIMIT $4"
+)
+_LAST = (1 << 63) - 1
+_CALLS = """
+SELECT w.origin, w.number, min(e.number) FROM unnest($1::text[], $2::bigint[]) AS w (origin, number)
+JOIN cogency.edits d ON d.origin = w.origin AND d.number = w.number
+JOIN cogency.events e ON e.origin = d.origin AND e.conversation = d.conversation AND e.type = 'call'
+    AND strpos(e.body, '"id":' || substring(d.record FROM '"call":("[^"\\\\]+")')) > 0
+GROUP BY w.origin, w.number
 """
 
 
@@ -86,19 +100,43 @@ async def search(
     return await searching.best(limit, after, time.time() if now is None else now)
 
 
-async def preview(connection: Connection, origin: str, id: str, most: int = 200) -> list[tuple[int, Event]]:
-    """Return the last events of a conversation there with their numbers, without storing them."""
-    sql = (
-        "SELECT number, type, body FROM cogency.events WHERE origin = $1 AND conversation = $2"
-        " ORDER BY number DESC LIMIT $3"
-    )
+async def hits(connection: Connection, query: Query, origin: str, id: str, most: int) -> list[Document]:
+    """Return the hits in one conversation, the oldest first."""
+    found = await _Search(connection, query, None).matches([(origin, id, 0.0)], most)
+    documents = found[0].match.hits if found else []
+    return sorted(documents, key=lambda hit: (hit.timestamp, hit.source))
+
+
+async def calls_of_edits(
+    connection: Connection, edits: Sequence[tuple[str, int]]
+) -> dict[tuple[str, int], int]:
+    """Return the numbers of the events that called what made these edits, as far as they are there; an edit
+    is an origin and a number."""
+    if not edits:
+        return {}
+    rows = await connection.fetch(_CALLS, [origin for origin, _ in edits], [number for _, number in edits])
+    return {(origin, edit): event for origin, edit, event in rows}
+
+
+async def preview(
+    connection: Connection, origin: str, id: str, at: int | None = None, before: int = 20, behind: int = 40
+) -> tuple[tuple[tuple[int, Event], ...], bool, bool]:
+    """Return events of a conversation there as `events.around` does, without storing them."""
+    number = _LAST if at is None else at
+    earlier = await connection.fetch(_EVENTS.format("<=", "DESC"), origin, id, number, before + 2)
+    later = await connection.fetch(_EVENTS.format(">", "ASC"), origin, id, number, behind + 1)
+    rows = [*reversed(earlier[: before + 1]), *later[:behind]]
+    found = await asyncio.to_thread(_events, rows)
+    return found, len(earlier) > before + 1, len(later) > behind
+
+
+def _events(rows: Sequence[Any]) -> tuple[tuple[int, Event], ...]:
+    """Decode rows that another client has written; invalid ones are left out."""
     found: list[tuple[int, Event]] = []
-    for number, kind, body in await connection.fetch(sql, origin, id, most):
-        try:
-            found.append((number, events.decode(kind, body)))
-        except (ValueError, RecursionError):
-            continue
-    return found[::-1]
+    for number, kind, body in rows:
+        with suppress(ValueError, KeyError, TypeError, RecursionError):
+            found.append((number, checked_event(events.decode(kind, body), time.time())))
+    return tuple(found)
 
 
 class _Search:
@@ -110,7 +148,7 @@ class _Search:
 
     async def newest(self, limit: int, after: Cursor | None) -> TeamPage:
         keys = await self._keys(after.above if after else None, limit + 1)
-        found = await self._matches(keys[:limit], _SHOWN)
+        found = await self.matches(keys[:limit], _SHOWN)
         if len(keys) <= limit:
             return TeamPage(tuple(found), None)
         return TeamPage(tuple(found), Cursor(_cursor(keys[limit - 1]), None))
@@ -121,10 +159,8 @@ class _Search:
         while True:
             keys = await self._keys(above, WINDOW + 1)
             more = len(keys) > WINDOW
-            window = [
-                ((score(each.match, self._query, now), each.match.conversation.updated, _key_id(each)), each)
-                for each in await self._matches(keys[:WINDOW], _RANKED)
-            ]
+            matches = await self.matches(keys[:WINDOW], _RANKED)
+            window = await asyncio.to_thread(self._scored, matches, now)
             left = sorted(
                 (one for one in window if last is None or one[0] < last), key=lambda one: one[0], reverse=True
             )
@@ -146,15 +182,32 @@ class _Search:
         rows = await self._connection.fetch(_SELECT, json.dumps(asked), most)
         return [(row["origin"], row["id"], row["updated"]) for row in rows]
 
-    async def _matches(self, keys: Sequence[tuple[str, str, float]], most: int) -> list[TeamMatch]:
+    def _scored(
+        self, matches: Sequence[TeamMatch], now: float
+    ) -> list[tuple[tuple[float, float, str], TeamMatch]]:
+        return [
+            ((score(each.match, self._query, now), each.match.conversation.updated, _key_id(each)), each)
+            for each in matches
+        ]
+
+    async def matches(self, keys: Sequence[tuple[str, str, float]], most: int) -> list[TeamMatch]:
+        """Return these conversations with at most `most` hits each, those first that meet the most."""
         origins, ids = [key[0] for key in keys], [key[1] for key in keys]
         rows = await self._connection.fetch(_ROWS, origins, ids)
         hits = await self._hits([row["origin"] for row in rows], [row["id"] for row in rows], most)
+        # Texts are decoded and compared off the loop: they may be long.
+        return await asyncio.to_thread(self._matched, rows, hits, most)
+
+    def _matched(self, rows: Sequence[Any], hits: Sequence[Any], most: int) -> list[TeamMatch]:
+        documents: dict[int, list[Document]] = {}
+        for row in hits:
+            if (document := _document(row)) is not None:
+                documents.setdefault(row["place"], []).append(document)
         found: list[TeamMatch] = []
         for place, row in enumerate(rows, 1):
             conversation = _conversation(row)
             if conversation is not None:
-                match = self._match(conversation, hits.get(place, []), most)
+                match = self._match(conversation, documents.get(place, []), most)
                 found.append(TeamMatch(match, row["owner"], row["name"], row["project"]))
         return found
 
@@ -165,9 +218,9 @@ class _Search:
         hits = [each for each in documents if any(condition.test(each) for condition in wanted)]
         return Match(conversation, hits[:most], len(hits) > most)
 
-    async def _hits(self, origins: list[str], ids: list[str], most: int) -> dict[int, list[Document]]:
+    async def _hits(self, origins: list[str], ids: list[str], most: int) -> list[Any]:
         if not self._conditions or not ids:
-            return {}
+            return []
         wanted = [each for each in self._conditions if each.is_term] or self._conditions
         values: list[object] = [
             origins,
@@ -185,12 +238,7 @@ class _Search:
         sql = _HITS.format(
             condition=" OR ".join(on_events), edits=" OR ".join(on_edits), met=" + ".join(met) or "NULL::int"
         )
-        found: dict[int, list[Document]] = {}
-        for row in await self._connection.fetch(sql, *values):
-            document = _document(row)
-            if document is not None:
-                found.setdefault(row["place"], []).append(document)
-        return found
+        return await self._connection.fetch(sql, *values)
 
 
 def _asked(query: Query, project: str | None) -> dict[str, Any]:

@@ -156,9 +156,12 @@ async def test_others_find_only_what_they_may_see_and_preview_it(ada: Member, gr
     async with grace.connected() as connection:
         [found] = await all_pages(connection, "needle", "best", 5)
         assert (found.owner, found.project) == ("ada", "shop")
-        events = await preview(connection, found.match.conversation.source[1:], conversation.id)
+        events, before, behind = await preview(
+            connection, found.match.conversation.source[1:], conversation.id
+        )
         page = await search(connection, parse("needle"), order="best", limit=5, project="bank")
     assert [event for _, event in events] == await ada.store.events(conversation.id)
+    assert (before, behind) == (False, False)
     assert not page.found
     assert not await there(grace, "haystack needle nowhere", "newest")
 

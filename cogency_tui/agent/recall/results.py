@@ -49,7 +49,7 @@ class Hit:
 class ListedConversation:
     """A conversation on a page: its first hits, best first, and whether there are `more`; the number of
     files it changed and of its forks, and the process that has it open. `source` is the name of the agent,
-    machine or person that it was imported from.
+    machine or person that it was imported from; `shared_as` the name of its project in a team's database.
     """
 
     conversation: StoredConversation
@@ -59,6 +59,7 @@ class ListedConversation:
     forks: int
     live: Mark | None
     source: str = ""
+    shared_as: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,11 +107,16 @@ def listed(
 
 
 def hit_of(searcher: Searcher, found: Document, query: Query, redact: Redact | None = None) -> Hit:
-    """A matching document as a hit."""
+    """A matching document of the store as a hit."""
     shown = found if redact is None else replace(found, text=redact(found))
-    text, marks = snippet(shown, query.terms or query.errors or query.files)
     event = max(found.source, 0)
     if found.source < 0:
         row = searcher.view.connection.execute(_CALL, (-found.source,)).fetchone()
         event = row[0] if row else 0
+    return as_hit(shown, query, event)
+
+
+def as_hit(found: Document, query: Query, event: int) -> Hit:
+    """A matching document as a hit at this event."""
+    text, marks = snippet(found, query.terms or query.errors or query.files)
     return Hit(event, found.conversation, found.kind, found.tool, found.timestamp, text, marks)

@@ -71,9 +71,10 @@ class Forking:
         known = await store.conversation(conversation_id)
         here, home = str(self._agent.project), self._agent.in_project.project
         leaves = self._agent.rerun_of is not None and known is not None and known.project == here
-        fork = await Forks(store.database).fork(
-            conversation_id, through, project=str(home) if leaves else None
-        )
+        # The directory of another agent's or machine's conversation may be none of this machine.
+        foreign = known is not None and bool(known.source)
+        project = str(home) if leaves else here if foreign else None
+        fork = await Forks(store.database).fork(conversation_id, through, project=project)
         begun = [event for number, event in stored if through is None or number <= through]
         ends_step = unit is not None and _ends_step(transcript.units[unit], begun[-1])
         return Fork(fork.id, len(begun), ends_step, home.name if leaves else "")

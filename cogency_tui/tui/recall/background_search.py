@@ -3,19 +3,23 @@
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from textual.screen import Screen
 
-from cogency_tui.agent.recall.recall import Where
 from cogency_tui.agent.recall.results import Indexed, ListedConversation, ResultPage
 from cogency_tui.errors import CogencyError, StoreError
 from cogency_tui.store.forks import ForkTree
 from cogency_tui.store.search.searcher import Cursor, Order
+from cogency_tui.tui.recall.preview import Source
 from cogency_tui.tui.recall.rows import Catalogue
 
 if TYPE_CHECKING:
     from cogency_tui.agent.agent import Agent
+    from cogency_tui.agent.recall.team_recall import TeamRecall
+
+Place: TypeAlias = Literal["project", "everywhere", "team", "trash"]
+"""Where to search: in the store, or in the team's database."""
 
 PREVIEW = "recall-preview"
 """The group of the workers that fill the preview: they use the same thread."""
@@ -29,19 +33,20 @@ class Asked(NamedTuple):
     """A query: text, scope and order."""
 
     text: str = ""
-    where: Where = "project"
+    where: Place = "project"
     order: Order = "newest"
 
 
 class Searching:
-    """Searches the store of `agent` for `screen`. Callbacks: `found` receives, on each page, whether the
-    catalogue is new; `counted` reports that `total` is known; `indexed` receives the progress of the index
-    while it is built, then None; `failed` receives errors."""
+    """Searches the store of `agent` for `screen`, or the database of its `team`. Callbacks: `found` receives,
+    on each page, whether the catalogue is new; `counted` reports that `total` is known; `indexed` receives
+    the progress of the index while it is built, then None; `failed` receives errors."""
 
     def __init__(
         self,
         screen: Screen[Any],
         agent: "Agent",
+        team: "TeamRecall | None",
         clock: Callable[[], float],
         *,
         found: Callable[[bool], None],
@@ -54,11 +59,14 @@ class Searching:
         self.terms: tuple[str, ...] = ()
         self.problems: tuple[str, ...] = ()
         self.busy = False
+        self.failed = False
+        """True if the last search has found nothing because it failed."""
         self.total: int | None = None
         """The number of conversations in the scope, as far as known without a search."""
         self._screen = screen
         self._agent = agent
         self._recall = agent.recall
+        self._team = team
         self._clock = clock
         self._found = found
         self._counted = counted
@@ -71,10 +79,17 @@ class Searching:
         """True if all results have been found."""
         return not self.busy and self._next is None
 
+    @property
+    def source(self) -> Source:
+        """Where the conversations that were found are read."""
+        return self._team if self._team is not None and self.asked.where == "team" else self._recall
+
     def ask(self, asked: Asked) -> None:
-        """Start another search."""
+        """Start another search. What was found in another database than its own is no longer there."""
+        if asked.where != self.asked.where and "team" in {asked.where, self.asked.where}:
+            self.catalogue, self._next = Catalogue(self._clock()), None
         self.asked = asked
-        self.busy = True
+        self.busy, self.failed = True, False
         workers: Any = self._screen.workers
         workers.cancel_group(self._screen, PREVIEW)
         self.total = None
@@ -109,7 +124,8 @@ class Searching:
         try:
             page, trees = await self._page(asked, _FIRST, None)
         except CogencyError as exc:
-            self.busy, self._next = False, None
+            self.busy, self.failed, self._next = False, True, None
+            self.catalogue = Catalogue(self._clock())
             self._failed(exc)
             return
         self.catalogue = Catalogue(
@@ -117,7 +133,7 @@ class Searching:
         )
         self.terms, self.problems = page.terms, page.problems
         self._take(page, trees, first=True)
-        if listing and page.next is not None:
+        if listing and page.next is not None and asked.where != "team":
             self._screen.run_worker(partial(self._count, asked), group="recall-count", exclusive=True)
 
     async def _count(self, asked: Asked) -> None:
@@ -136,7 +152,8 @@ class Searching:
         try:
             page, trees = await self._page(asked, _NEXT, after)
         except CogencyError as exc:
-            self.busy, self._next = False, None
+            # The page is loaded again when it is requested again.
+            self.busy = False
             self._failed(exc)
             return
         self._take(page, trees, first=False)
@@ -149,6 +166,9 @@ class Searching:
     async def _page(
         self, asked: Asked, limit: int, after: Cursor | None
     ) -> tuple[ResultPage, dict[str, ForkTree]]:
+        if asked.where == "team":
+            assert self._team is not None
+            return await self._team.page(asked.text, order=asked.order, limit=limit, after=after), {}
         page = await self._recall.page(
             asked.text, where=asked.where, order=asked.order, limit=limit, after=after
         )

@@ -18,6 +18,7 @@ from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.cell_text import cells, fit
 from cogency_tui.tui.kit.dialogs import Confirmation
 from cogency_tui.tui.kit.typed_app import app_of
+from cogency_tui.tui.recall.background_search import Place
 from cogency_tui.tui.recall.export import Form, directory_of, export
 from cogency_tui.tui.recall.rename_export_dialogs import ExportScreen, RenameScreen
 from cogency_tui.tui.recall.row_lines import title_of
@@ -40,6 +41,15 @@ _AT_WORK: dict[State | None, str] = {
 
 Deed: TypeAlias = Literal["rename", "trash", "undo", "export", "compare", "statistics"]
 """The actions available in the list."""
+
+_ABSENT: dict[Deed, str] = {
+    "rename": "Only its owner can rename a conversation of the team.",
+    "trash": "A conversation of the team is removed by its owner: `cogency-tui history withdraw`.",
+    "export": "Open the conversation first: then it is here, and /export writes it into a file.",
+    "compare": "Open the conversation first: then it is here, and can be compared in all projects (F2).",
+    "statistics": "`cogency-tui usage --team` prints the usage of the team, for those who may see it.",
+}
+"""Why an action is not available in the team's database."""
 
 
 class Opened(Protocol):
@@ -87,9 +97,11 @@ class Upkeep:
         """True if a conversation was moved to the trash here."""
         return bool(self._trashed)
 
-    async def do(self, what: Deed, entry: RecallEntry | None, where: Where) -> None:
+    async def do(self, what: Deed, entry: RecallEntry | None, where: Place) -> None:
         """Run an action, on the conversation `entry` if it needs one; the list shows `where`."""
-        if what == "statistics":
+        if where == "team" and what in _ABSENT:
+            self.report(_ABSENT[what])
+        elif what == "statistics":
             self.show_statistics(where)
         elif what == "undo" and where != "trash":
             await self.undo()
@@ -238,7 +250,7 @@ class Upkeep:
             return
         app_of(self._screen).push_screen(ComparisonScreen(comparison))
 
-    def show_statistics(self, where: Where) -> None:
+    def show_statistics(self, where: Place) -> None:
         """Show the statistics of periods."""
         from cogency_tui.tui.recall.statistics import StatisticsScreen
 

@@ -36,7 +36,7 @@ RECALL_KEYS: list[BindingType] = [
         "statistics",
         "Usage and cost of a period",
     ),
-    _key("f2", "scope", "Scope", "scope", "Where to search: this project, all projects, the trash"),
+    _key("f2", "scope", "Scope", "scope", "Where to search: this project, all projects, the team, the trash"),
     _key("f3", "order", "Sort", "order", "Sort by newest or by best match"),
     _key("f4", "preview", "Preview", "preview", "Show or hide the preview"),
     _key("escape", "back", "Close", "back", "Return to the list, clear the search, or close"),

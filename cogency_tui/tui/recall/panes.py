@@ -10,22 +10,27 @@ from functools import partial
 from textual.app import ComposeResult
 from textual.containers import Horizontal
 
-from cogency_tui.agent.recall.recall import Recall, Where
 from cogency_tui.agent.recall.results import Hit
 from cogency_tui.errors import CogencyError
+from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.bar import Surface
 from cogency_tui.tui.kit.number_format import plural
 from cogency_tui.tui.kit.pane_title import PaneTitle
-from cogency_tui.tui.recall.background_search import PREVIEW, Asked, Searching
+from cogency_tui.tui.recall.background_search import PREVIEW, Asked, Place, Searching
 from cogency_tui.tui.recall.list_view import RecallList
 from cogency_tui.tui.recall.preview import PreviewPane, PreviewView
 from cogency_tui.tui.recall.rows import RecallEntry
 from cogency_tui.tui.recall.search_bar import Chip, filters_in
 
-_PLACES: dict[Where, str] = {"project": "this project", "everywhere": "all projects", "trash": "trash"}
+_PLACES: dict[Place, str] = {
+    "project": "this project",
+    "everywhere": "all projects",
+    "team": "team",
+    "trash": "trash",
+}
 
 
-def wider(where: Where) -> Where:
+def wider(where: Place) -> Place:
     """The scope after the chip of `where` is removed."""
     return "project" if where == "trash" else "everywhere"
 
@@ -55,6 +60,8 @@ def nothing_in(asked: Asked) -> str:
         return "No matches." + (" F2 searches all projects." if asked.where == "project" else "")
     if asked.where == "trash":
         return "The trash is empty."
+    if asked.where == "team":
+        return "The team shares no conversations with you yet. `cogency-tui history share` shares yours."
     if asked.where == "project":
         return "No conversations in this project yet. F2 shows all projects."
     return "No conversations yet."
@@ -69,7 +76,6 @@ class RecallPanes(Horizontal):
 
     def __init__(
         self,
-        recall: Recall,
         searching: Searching,
         clock: Callable[[], float],
         complain: Callable[[CogencyError], None],
@@ -77,7 +83,6 @@ class RecallPanes(Horizontal):
         id: str | None = None,
     ) -> None:
         super().__init__(id=id)
-        self._recall = recall
         self._searching = searching
         self._clock = clock
         self._complain = complain
@@ -86,7 +91,7 @@ class RecallPanes(Horizontal):
     def compose(self) -> ComposeResult:
         with Surface(id="recall-left"):
             yield RecallList(self._clock, id="recall-list")
-        yield PreviewPane(self._recall, clock=self._clock, id="recall-right")
+        yield PreviewPane(self._searching.source, clock=self._clock, id="recall-right")
 
     @property
     def list(self) -> RecallList:
@@ -131,9 +136,12 @@ class RecallPanes(Horizontal):
         back()
         self._clear_if_empty()
 
-    def show_failure(self, error: CogencyError) -> None:
-        """Show that the search failed."""
-        self.list.notice = error.advice
+    def show_instead(self, notice: str) -> None:
+        """Show a notice in place of conversations, unless some are found."""
+        self.list.notice = one_line(notice)
+        if self.list.catalogue is not self._searching.catalogue:
+            self.list.show_catalogue(self._searching.catalogue)
+            self._clear_if_empty()
         self.list.refresh()
 
     def show_selected(self) -> None:
@@ -141,9 +149,8 @@ class RecallPanes(Horizontal):
         if (entry := self.entry) is not None:
             asked, terms = self._searching.asked, self._searching.terms
             elsewhere = asked.where != "project"
-            self._show(
-                partial(self._pane.show_hit, entry, self.list.hit, asked.text, terms, project=elsewhere)
-            )
+            show = partial(self._pane.show_hit, self._searching.source, entry, self.list.hit)
+            self._show(partial(show, asked.text, terms, project=elsewhere))
 
     def step(self, step: int) -> None:
         """Go to the next hit of the selected conversation, or with -1 to the previous one."""

@@ -2,15 +2,14 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from time import time
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 from rich.segment import Segment
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
-from cogency_tui.agent.recall.recall import Recall
-from cogency_tui.agent.recall.results import Hit
+from cogency_tui.agent.recall.results import Hit, Preview
 from cogency_tui.errors import CogencyError
 from cogency_tui.tui.kit.bar import Bar, Surface
 from cogency_tui.tui.kit.cell_text import fit
@@ -22,6 +21,14 @@ from cogency_tui.tui.transcript.find import Highlights, Mark, finds_in_view
 from cogency_tui.tui.transcript.scroll_to_event import NumberedTranscript, show_event
 from cogency_tui.tui.transcript.units import Transcript
 from cogency_tui.tui.transcript.view import TranscriptView
+
+
+class Source(Protocol):
+    """Where conversations are read."""
+
+    async def hits(self, id: str, query: str) -> list[Hit]: ...
+
+    async def preview(self, id: str, at: int | None = None) -> Preview: ...
 
 
 class PreviewView(TranscriptView):
@@ -99,9 +106,9 @@ class FactLine(Bar):
 class PreviewPane(Surface):
     """Shows a conversation, and moves between its hits."""
 
-    def __init__(self, recall: Recall, *, clock: Callable[[], float] = time, id: str | None = None) -> None:
+    def __init__(self, source: Source, *, clock: Callable[[], float] = time, id: str | None = None) -> None:
         super().__init__(id=id)
-        self._recall = recall
+        self._source = source
         self._clock = clock
         self._hits: list[Hit] = []
         self._nth = 0
@@ -128,14 +135,21 @@ class PreviewPane(Surface):
         self.query_one(PreviewView).show_at(Transcript(), None, ())
 
     async def show_hit(
-        self, entry: RecallEntry, hit: Hit | None, query: str, terms: Sequence[str], *, project: bool
+        self,
+        source: Source,
+        entry: RecallEntry,
+        hit: Hit | None,
+        query: str,
+        terms: Sequence[str],
+        *,
+        project: bool,
     ) -> None:
-        """Show a conversation at `hit`; `project` selects whether to show its project.
+        """Show a conversation of `source` at `hit`; `project` selects whether to show its project.
 
         Raises:
             CogencyError: the conversation cannot be read.
         """
-        self._hits, self._nth, self._shown = [], 0, None
+        self._source, self._hits, self._nth, self._shown = source, [], 0, None
         self._conversation_id = entry.conversation.id
         self._title, self._facts, self._position = title_of(entry), describe(entry, project=project), ""
         self._show_facts()
@@ -147,7 +161,7 @@ class PreviewPane(Surface):
             raise
         if hit is None:
             return
-        self._hits = await self._recall.hits(entry.conversation.id, query)
+        self._hits = await self._source.hits(entry.conversation.id, query)
         places = [(each.event, each.within, each.kind) for each in self._hits]
         here = (hit.event, hit.within, hit.kind)
         self._nth = places.index(here) if here in places else 0
@@ -176,7 +190,7 @@ class PreviewPane(Surface):
 
     async def _show_at(self, entry: RecallEntry, hit: Hit | None, terms: Sequence[str]) -> None:
         within = hit.within if hit else entry.conversation.id
-        seen = await self._recall.preview(within, hit.event if hit and hit.event else None)
+        seen = await self._source.preview(within, hit.event if hit and hit.event else None)
         await prepare()
         read = NumberedTranscript(entry.conversation.project)
         read.feed(seen.events)

@@ -9,7 +9,6 @@ from rich.segment import Segment
 from cogency_tui.agent.recall.results import Hit
 from cogency_tui.safe_text import one_line
 from cogency_tui.store.search.snippets import Marks
-from cogency_tui.store.store import StoredConversation
 from cogency_tui.tui.kit.cell_text import cells, fit
 from cogency_tui.tui.kit.lines import Line, width_of
 from cogency_tui.tui.kit.number_format import dollars, plural, tokens, when
@@ -29,6 +28,9 @@ _WEEK = 6 * 86_400.0
 _WEEKDAY = len("Mon 12:00")
 _KIND = 9
 _DEPTH = 6
+_ORIGIN = 24
+"""The most cells of the name of a source."""
+
 _CONTEXT = 16
 """Cells before the first mark of a snippet that is too long."""
 
@@ -65,7 +67,7 @@ def draw_entry(
     facts = _facts(entry, columns, width - max(_TITLE, width // 2), now)
     left = [Segment(indent + mark, styles("dim", on))]
     live = _draw_state("idle" if entry.live else state, styles, on)
-    imported = [Segment(f"  {entry.origin}", styles("edit", on))] if entry.origin else []
+    imported = [Segment(f"  {fit(entry.origin, _ORIGIN)}", styles("edit", on))] if entry.origin else []
     begin = entry.conversation.forked_after
     forked = [] if begin is None else [Segment(f"  ⑂ after turn {begin}", styles("branch", on))]
     right = [*forked, *imported, *live, Segment(facts, styles("dim", on))]
@@ -162,7 +164,7 @@ def describe(entry: RecallEntry, *, project: bool) -> str:
     facts += [f"{plural(entry.files, 'file')} changed"] if entry.files else []
     facts += [one_line(found.branch)] if found.branch else []
     facts.append(one_line(f"{found.provider}/{found.model}"))
-    facts += [one_line(short_path(Path(found.project)))] if project else []
+    facts += [one_line(entry.shared_as or short_path(Path(found.project)))] if project else []
     return " · ".join(facts)
 
 
@@ -186,7 +188,7 @@ def columns_of(entries: Collection[RecallEntry], now: float, *, everywhere: bool
     costs = [each.cost for each in found if each.cost]
     files = max(entry.files or 0 for entry in entries)
     return FactColumns(
-        min(14, max(cells(_project_of(each)) for each in found)) if everywhere else 0,
+        min(14, max(cells(_project_of(each)) for each in entries)) if everywhere else 0,
         min(11, max(cells(one_line(each.branch)) for each in found)),
         cells(plural(files, "file")) if files else 0,
         cells(plural(max(each.turns for each in found), "turn")),
@@ -206,7 +208,7 @@ def _facts(entry: RecallEntry, columns: FactColumns, room: int, now: float) -> s
     """The facts that fit into `room` cells, the most important first; each in its column."""
     found = entry.conversation
     ranked: Sequence[tuple[int, str, int]] = (
-        (1, _project_of(found), columns.project),
+        (1, _project_of(entry), columns.project),
         (5, one_line(found.branch), columns.branch),
         (4, plural(entry.files, "file") if entry.files else "", columns.files),
         (2, plural(found.turns, "turn"), columns.turns),
@@ -224,8 +226,8 @@ def _facts(entry: RecallEntry, columns: FactColumns, room: int, now: float) -> s
     return "".join("  " + " " * (size - cells(text)) + text for text, size in fitted)
 
 
-def _project_of(conversation: StoredConversation) -> str:
-    return one_line(conversation.project.rstrip("/").rpartition("/")[2])
+def _project_of(entry: RecallEntry) -> str:
+    return one_line(entry.shared_as or entry.conversation.project.rstrip("/").rpartition("/")[2])
 
 
 def _revealed(text: str) -> str:

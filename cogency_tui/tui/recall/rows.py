@@ -24,7 +24,7 @@ _WEEK = 7
 class RecallEntry:
     """A conversation with its first hits, and whether there are `more`; the number of files that it
     changed, None if unknown; the process that has it open elsewhere, 0 for none; the agent, machine or person
-    that is its `source`."""
+    that is its `source`, and the name of its project there if it is in a team's database."""
 
     conversation: StoredConversation
     hits: tuple[Hit, ...] = ()
@@ -33,6 +33,7 @@ class RecallEntry:
     forks: int = 0
     live: int = 0
     source: str = ""
+    shared_as: str = ""
 
     @property
     def origin(self) -> str:
@@ -93,7 +94,9 @@ class Catalogue:
                 joined = True
             live = each.live.pid if each.live else 0
             self.entries[conversation.id] = RecallEntry(
-                conversation, each.hits, each.more, each.files, each.forks, live, each.source
+                *(conversation, each.hits, each.more, each.files, each.forks, live),
+                source=each.source,
+                shared_as=each.shared_as,
             )
             if conversation.id in self._heads:
                 joined = True

@@ -1,10 +1,11 @@
 """The recall screen: a search field, the conversations found, and a preview of the selected one.
 
-It composes and connects: `background_search` finds, `preview` shows, `conversation_management` changes. It
-returns the user's destination.
+It composes and connects: `background_search` finds, `preview` shows, `conversation_management` changes. A
+conversation of the team is pulled before it is opened. It returns the user's destination.
 """
 
 from collections.abc import Callable
+from functools import partial
 from time import time
 from typing import TYPE_CHECKING, ClassVar
 
@@ -12,36 +13,42 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.widgets import Input
+from textual.worker import Worker
 
-from cogency_tui.agent.recall.recall import Where
-from cogency_tui.agent.recall.results import Indexed
+from cogency_tui.agent.recall.results import Hit, Indexed
 from cogency_tui.errors import CogencyError
+from cogency_tui.store.store import StoredConversation
 from cogency_tui.tui.kit.bar import ButtonBar
 from cogency_tui.tui.kit.dialogs import AnsweringScreen
 from cogency_tui.tui.kit.footer import Footer, Hints
 from cogency_tui.tui.kit.heading import ScreenHeading
-from cogency_tui.tui.kit.number_format import percent
+from cogency_tui.tui.kit.number_format import percent, plural
 from cogency_tui.tui.kit.typed_app import app_of
-from cogency_tui.tui.recall.background_search import Asked, Searching
+from cogency_tui.tui.recall.background_search import Asked, Place, Searching
 from cogency_tui.tui.recall.conversation_management import Deed, Opened, Upkeep
 from cogency_tui.tui.recall.destination import Destination, travel
 from cogency_tui.tui.recall.keys import RECALL_KEYS
 from cogency_tui.tui.recall.list_view import RecallList
 from cogency_tui.tui.recall.panes import RecallPanes, chips_of, count_of, wider
 from cogency_tui.tui.recall.rename_export_dialogs import RECALL_STYLES
+from cogency_tui.tui.recall.row_lines import title_of
+from cogency_tui.tui.recall.rows import RecallEntry
 from cogency_tui.tui.recall.search_bar import ChipLine, SearchBar, SearchField, filters_in, without
 from cogency_tui.tui.terminal.key_order import Typed
 from cogency_tui.tui.terminal.pane_letters import PaneLetters
 
 if TYPE_CHECKING:
     from cogency_tui.agent.agent import Agent
+    from cogency_tui.agent.recall.team_recall import Pulled, TeamRecall
 
 _SHORT = 24
 _REFRESH = 0.5
 """Seconds between two refreshes of the states of open conversations."""
 
 _UNDO = "do('undo')"
-_NEXT: dict[Where, Where] = {"project": "everywhere", "everywhere": "trash", "trash": "project"}
+_SCOPES: tuple[Place, ...] = ("project", "everywhere", "team", "trash")
+_LATE = 0.4
+"""Seconds of a search of the team's database after which the heading shows that it runs."""
 
 
 class RecallScreen(AnsweringScreen[Destination | None]):
@@ -61,7 +68,7 @@ class RecallScreen(AnsweringScreen[Destination | None]):
         opened: Opened,
         *,
         query: str = "",
-        where: Where = "project",
+        where: Place = "project",
         renamed: Callable[[str, str], None] = lambda _id, _title: None,
         clock: Callable[[], float] = time,
     ) -> None:
@@ -71,11 +78,17 @@ class RecallScreen(AnsweringScreen[Destination | None]):
         self._ready = ready
         self._report_title = renamed
         self._query = query
-        self._where: Where = where
+        self._where: Place = where
         self._clock = clock
+        self._team: TeamRecall | None = None
+        if agent.settings.history.url:
+            from cogency_tui.agent.recall import team_recall
+
+            self._team = team_recall.TeamRecall(agent.settings.history, agent.store)
         self._searching = Searching(
             self,
             agent,
+            self._team,
             clock,
             found=self._found,
             counted=self._show_count,
@@ -88,14 +101,19 @@ class RecallScreen(AnsweringScreen[Destination | None]):
         self._letters = PaneLetters(self, self._type_text, lambda: not self._panes.has_focus_within)
         self._count = self._progress = ""
         self._opening = False
+        self._pulling: Worker[None] | None = None
+        self._pulled = 0
         self._retain: str | None = None
 
     def key_hints(self) -> Hints:
-        """All keys, but no undo where there is nothing to undo; in the trash the one to restore is second."""
+        """All keys, but no undo where there is nothing to undo; in the trash the one to restore is second. Of
+        the team's conversations none is changed."""
         shown = [each.action for each in RECALL_KEYS if isinstance(each, Binding) and each.show]
         if self._is_in_trash:
             first, *others = (each for each in shown if each not in (_UNDO, "do('trash')"))
             return Hints([first, _UNDO, *others])
+        if self._is_in_team:
+            return Hints([each for each in shown if not each.startswith("do(")])
         return Hints([each for each in shown if self._upkeep.can_undo or each != _UNDO])
 
     def key_label(self, action: str) -> str:
@@ -103,12 +121,24 @@ class RecallScreen(AnsweringScreen[Destination | None]):
             return "restore" if self._is_in_trash else ""
         if action != "back":
             return ""
+        if self._is_pulling:
+            return "cancel"
         return "list" if self._panes.covers else "clear search" if self._is_searching else ""
 
     @property
     def _is_in_trash(self) -> bool:
         """True if the trash is searched."""
         return self._searching.asked.where == "trash"
+
+    @property
+    def _is_in_team(self) -> bool:
+        """True if the team's database is searched."""
+        return self._searching.asked.where == "team"
+
+    @property
+    def _is_pulling(self) -> bool:
+        """True while a conversation of the team is pulled."""
+        return self._pulling is not None
 
     @property
     def _is_searching(self) -> bool:
@@ -118,9 +148,7 @@ class RecallScreen(AnsweringScreen[Destination | None]):
     def compose(self) -> ComposeResult:
         yield ScreenHeading("Recall", id="recall-title")
         yield SearchBar(self._query, id="recall-search")
-        yield RecallPanes(
-            self._agent.recall, self._searching, self._clock, self._upkeep.complain, id="recall-panes"
-        )
+        yield RecallPanes(self._searching, self._clock, self._upkeep.complain, id="recall-panes")
         yield Footer(id="footer")
 
     def on_mount(self) -> None:
@@ -130,6 +158,10 @@ class RecallScreen(AnsweringScreen[Destination | None]):
         self.set_interval(_REFRESH, self._show_states)
         self._ask(Asked(self._query, self._where))
         self.run_worker(self._searching.follow_index, group="recall-index")
+
+    def on_unmount(self) -> None:
+        if self._team is not None:
+            self._team.close()
 
     def _show_states(self) -> None:
         self._panes.list.show_states(self._opened.states())
@@ -168,10 +200,11 @@ class RecallScreen(AnsweringScreen[Destination | None]):
     def on_chip_line_pressed(self, event: ChipLine.Pressed) -> None:
         self.call_next(self.run_action, event.action)
 
-    def action_scope(self, where: Where | None = None) -> None:
+    def action_scope(self, where: Place | None = None) -> None:
         """Search another scope, by default the next one."""
         asked = self._searching.asked
-        if (there := where or _NEXT[asked.where]) != asked.where:
+        scopes = [each for each in _SCOPES if each != "team" or self._team is not None]
+        if (there := where or scopes[(scopes.index(asked.where) + 1) % len(scopes)]) != asked.where:
             self._ask(asked._replace(where=there))
 
     def action_order(self) -> None:
@@ -197,8 +230,15 @@ class RecallScreen(AnsweringScreen[Destination | None]):
 
     def _ask(self, asked: Asked, retain: str | None = None) -> None:
         self._retain, self._opening = retain, False
+        self._stop_pulling()
+        was_in_team = self._is_in_team
         self._searching.ask(asked)
         self.query_one(ChipLine).show(chips_of(asked, ()))
+        if self._is_in_team:
+            self._panes.show_instead("Searching the team's database…")
+            self.set_timer(_LATE, self._show_count)
+        elif was_in_team:
+            self._panes.show_instead("")
 
     def _found(self, another: bool) -> None:
         if another:
@@ -213,8 +253,10 @@ class RecallScreen(AnsweringScreen[Destination | None]):
 
     def _failed(self, error: CogencyError) -> None:
         self._opening = False
-        self._panes.show_failure(error)
-        self._upkeep.complain(error)
+        self._panes.show_instead(error.advice)
+        self._show_count()
+        if not self._is_in_team or self._searching.catalogue.rows:
+            self._upkeep.complain(error)
 
     # The display.
 
@@ -222,7 +264,11 @@ class RecallScreen(AnsweringScreen[Destination | None]):
         searching = self._searching
         found = searching.catalogue.found
         self._count = count_of(found, searching.total, complete=searching.complete)
-        self._heading.state(self._progress, self._count)
+        if searching.failed:
+            self._count = ""
+        elif searching.busy and self._is_in_team:
+            self._count = "searching…"
+        self._show_facts()
         self.refresh_bindings()
 
     def show_index(self, state: Indexed | None) -> None:
@@ -232,7 +278,13 @@ class RecallScreen(AnsweringScreen[Destination | None]):
         else:
             done = percent(state.done / state.total)
             self._progress = f"indexing: {done} of {state.total:,} events"
-        self._heading.state(self._progress, self._count)
+        self._show_facts()
+
+    def _show_facts(self) -> None:
+        if self._is_pulling:
+            self._heading.state(f"pulling: {plural(self._pulled, 'event')} (Esc cancels)")
+        else:
+            self._heading.state(self._progress, self._count)
 
     def on_descendant_focus(self) -> None:
         self._panes.light()
@@ -270,13 +322,68 @@ class RecallScreen(AnsweringScreen[Destination | None]):
             return
         id = entry.conversation.id
         within, event = (hit.within, hit.event) if hit else (id, 0)
-        trashed = entry.conversation.trashed is not None
-        self.dismiss(Destination(id, within, event, self._searching.terms, fork, trashed))
+        if self._is_in_team:
+            self._bring(entry, hit, lambda pulled: self._leave(*pulled, fork=fork))
+        else:
+            self._leave(entry.conversation, within, event, fork=fork)
+
+    def _leave(self, conversation: StoredConversation, within: str, event: int, *, fork: bool) -> None:
+        trashed = conversation.trashed is not None
+        terms = self._searching.terms
+        self.dismiss(Destination(conversation.id, within, event, terms, fork, trashed))
 
     def action_timeline(self) -> None:
         """Show the timeline of the selected conversation."""
-        if (entry := self._panes.entry) is not None:
-            travel(self, self._agent, entry.conversation.id, self._ready, self.dismiss)
+
+        def show(id: str) -> None:
+            travel(self, self._agent, id, self._ready, self.dismiss)
+
+        if (entry := self._panes.entry) is None:
+            return
+        if self._is_in_team:
+            self._bring(entry, None, lambda pulled: show(pulled.conversation.id))
+        else:
+            show(entry.conversation.id)
+
+    # A conversation of the team.
+
+    def _bring(self, entry: RecallEntry, hit: Hit | None, then: "Callable[[Pulled], object]") -> None:
+        """Pull a conversation; `then` receives it, unless the user cancels this."""
+        if not self._is_pulling:
+            work = partial(self._pull, entry, hit, then)
+            self._pulling = self.run_worker(work, group="recall-pull", exclusive=True)
+            self._show_pulled(0)
+            self.refresh_bindings()
+
+    async def _pull(self, entry: RecallEntry, hit: Hit | None, then: "Callable[[Pulled], object]") -> None:
+        assert self._team is not None
+        id = entry.conversation.id
+        within, event = (hit.within, hit.event) if hit else (id, 0)
+        pulled: Pulled | None = None
+        try:
+            pulled = await self._team.pull(id, within, event, self._show_pulled)
+        except CogencyError as exc:
+            self._upkeep.complain(exc)
+        self._end_pulling()
+        if pulled is not None and self.is_current:
+            then(pulled)
+        elif pulled is not None:
+            self._upkeep.report(f"“{title_of(entry)}” is here now, in all projects.")
+
+    def _show_pulled(self, events: int) -> None:
+        """Show how many events have been pulled."""
+        self._pulled = events
+        self._show_facts()
+
+    def _end_pulling(self) -> None:
+        self._pulling = None
+        self._show_facts()
+        self.refresh_bindings()
+
+    def _stop_pulling(self) -> None:
+        if self._pulling is not None:
+            self._pulling.cancel()
+            self._end_pulling()
 
     async def action_do(self, what: Deed) -> None:
         """Run an action, on the selected conversation if it needs one."""
@@ -328,7 +435,9 @@ class RecallScreen(AnsweringScreen[Destination | None]):
         self.set_focus(self._field)
 
     def action_back(self) -> None:
-        if self._panes.covers:
+        if self._is_pulling:
+            self._stop_pulling()
+        elif self._panes.covers:
             self.action_preview()
         elif self._is_searching:
             self._field.value = ""

@@ -18,6 +18,7 @@ from cogency_tui.tui.kit.dialogs import STYLES, Choices, DialogBody, DialogBox, 
 from cogency_tui.tui.kit.lines import BLANK, Line, wrap
 from cogency_tui.tui.kit.meter import draw_bar
 from cogency_tui.tui.kit.number_format import dollars, duration, plural, tokens
+from cogency_tui.tui.recall.background_search import Place
 from cogency_tui.tui.recall.rename_export_dialogs import RECALL_STYLES
 from cogency_tui.tui.theme_styles import ThemeStyles
 from cogency_tui.tui.transcript.messages_and_notices import draw_problem
@@ -118,7 +119,7 @@ class StatisticsScreen(ReadingScreen[None]):
     ]
     CSS_PATH: ClassVar = [STYLES, RECALL_STYLES]
 
-    def __init__(self, ask: Ask, where: Where, *, clock: Callable[[], float] = time) -> None:
+    def __init__(self, ask: Ask, where: Place, *, clock: Callable[[], float] = time) -> None:
         super().__init__()
         self._ask = ask
         self._where: Where = "project" if where == "project" else "everywhere"

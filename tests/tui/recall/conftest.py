@@ -5,6 +5,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.team.conftest import ada, database, server
+
+__all__ = ("ada", "database", "server")
+
 
 @pytest.fixture(autouse=True)
 def utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
