@@ -124,8 +124,10 @@ class SharedConnection:
 
     def release(self) -> None:
         """Close the connection, without waiting for it."""
-        if self._holder is not None:
+        if self._holder is not None and self._opened is not None:
             self._holder.cancel()
+            # It may not have begun: then nothing else ends the wait for it.
+            self._opened.cancel()
         self._holder = self._opened = None
 
     def _connecting(self, address: Address) -> "asyncio.Future[Connection]":
@@ -144,9 +146,8 @@ class SharedConnection:
                 opened.set_result(connection)
                 await asyncio.Event().wait()
         except Exception as exc:
-            opened.set_exception(exc)
-        finally:
-            opened.cancel()
+            if not opened.done():
+                opened.set_exception(exc)
 
 
 _holders = set[asyncio.Task[None]]()
