@@ -160,7 +160,7 @@ async def withdraw(store: Store, settings: HistorySettings, prefix: str) -> int:
     conversation = await store.resolve(prefix)
     if conversation.source:
         raise UsageError(
-            f"{conversation.id} was not shared from here: it is a copy of another's, or of another machine's.",
+            f"{conversation.id} was not shared from here: it is a copy of another's or another machine's.",
             "Its owner withdraws it, on the machine where it began.",
         )
     state = LocalState(store.database.path.parent)

@@ -101,7 +101,13 @@ async def pull(
         if not rows or rows[0]["id"] != found.id:
             raise HistoryServerError("That conversation is no longer there, or no longer shared with you.")
         pulling = _Pulling(connection, store, blobs, origin, progress)
-        id, *_ = [await pulling.pull(row) for row in rows]
+        try:
+            id, *_ = [await pulling.pull(row) for row in rows]
+        except UsageError as exc:
+            raise HistoryServerError(
+                f"What {one_line(found.owner)} has stored of that conversation is invalid, and was not"
+                f" pulled: {exc}"
+            ) from exc
     await store.database.write(increments.link)
     for row in rows:
         state.note_pulled(server, found.origin, row["id"], row["revision"])

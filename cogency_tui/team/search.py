@@ -8,11 +8,9 @@ import asyncio
 import json
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import Any, NamedTuple
 
 from cogency_tui.protocol.events import Event
-from cogency_tui.store import events
 from cogency_tui.store.export_import import ConversationRecord, checked_event, decoded_record, parsed_line
 from cogency_tui.store.origins import PREFIX
 from cogency_tui.store.search.documents import Document, of_event
@@ -135,11 +133,7 @@ async def preview(
 
 def _events(rows: Sequence[Any]) -> tuple[tuple[int, Event], ...]:
     """Decode rows that another client has written; invalid ones are left out."""
-    found: list[tuple[int, Event]] = []
-    for number, kind, body in rows:
-        with suppress(ValueError, KeyError, TypeError, RecursionError):
-            found.append((number, checked_event(events.decode(kind, body), time.time())))
-    return tuple(found)
+    return tuple((row["number"], event) for row in rows if (event := _event(row)) is not None)
 
 
 class _Search:
@@ -150,11 +144,18 @@ class _Search:
         self._asked = _asked(query, project)
 
     async def newest(self, limit: int, after: Cursor | None) -> TeamPage:
-        keys = await self._keys(after.above if after else None, limit + 1)
-        found = await self.matches(keys[:limit], _SHOWN)
-        if len(keys) <= limit:
-            return TeamPage(tuple(found), None)
-        return TeamPage(tuple(found), Cursor(_cursor(keys[limit - 1]), None))
+        above = after.above if after else None
+        found: list[TeamMatch] = []
+        for _ in range(_ROUNDS):
+            room = limit - len(found)
+            keys = await self._keys(above, room + 1)
+            found += await self.matches(keys[:room], _SHOWN)
+            if len(keys) <= room:
+                return TeamPage(tuple(found), None)
+            above = _cursor(keys[room - 1])
+            if len(found) == limit:
+                break
+        return TeamPage(tuple(found), Cursor(above, None) if above else None)
 
     async def best(self, limit: int, after: Cursor | None, now: float) -> TeamPage:
         above, last = (after.above, after.last) if after else (None, None)
