@@ -477,12 +477,12 @@ async def _spent(server: Server) -> tuple[float, int]:
     return ticks / os.sysconf("SC_CLK_TCK"), int(wal)
 
 
-async def _searches_beside_pushes(server: Server, directory: Path, writers: int) -> None:
+async def _searches_beside_pushes(server: Server, directory: Path, writers: int, only: str) -> None:
     job = _Job(server.port, directory, writers, seconds=90, interval=2)
     async with _process(job) as work, _following(server) as seen:
         while not seen:  # noqa: ASYNC110
             await asyncio.sleep(0.1)
-        await _searches(server, "beside writers that push every 2 s", 2)
+        await _searches(server, "beside writers that push every 2 s", 1, only)
         pushed: _Pushed = await asyncio.to_thread(work.get)
     print_text(_line("a push meanwhile", pushed.times, f"   {_load()}"))
 
@@ -494,6 +494,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--events", type=int, default=1_000_000)
     parser.add_argument("--writers", type=int, default=100)
     parser.add_argument("--directory", type=Path)
+    parser.add_argument("--rounds", type=int, default=2, help="rounds of searches: each has six")
     parser.add_argument("--queries", default="", help="only searches whose name contains this")
     options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix=prefix("bench")) as name:
@@ -511,11 +512,11 @@ async def _measure(server: Server, directory: Path, options: argparse.Namespace)
         if part == "sizes":
             await _sizes(server)
         elif part == "search":
-            await _searches(server, "searches", 2, options.queries)
+            await _searches(server, "searches", options.rounds, options.queries)
         elif part == "push":
             await _pushes(server, directory, options.writers)
         elif part == "both":
-            await _searches_beside_pushes(server, directory, options.writers)
+            await _searches_beside_pushes(server, directory, options.writers, options.queries)
 
 
 if __name__ == "__main__":

@@ -150,17 +150,17 @@ MONTH = 30 * 86400.0
 
 
 async def spread(one: Member) -> list[str]:
-    """150 conversations over five years, of which few have the needle; return those, the last updated first.
+    """200 conversations over seven years, of which few have the needle; return those, the last updated first.
 
     Some have it in another month than that of their last event, in an edit, in their title, before the first
     month of all, or in the future.
     """
     found: list[str] = []
-    for number in range(150):
+    for number in range(200):
         at = 1767225600.0 - number * MONTH * 0.4
         conversation = await one.begin()
         texts = ["in the haystack"] * 3
-        if has_needle := number % 10 == 9:
+        if has_needle := number % 10 == 9 and number > 100:
             texts[number % 3] = "the needle in it"
         if number == 20:
             await one.store.rename(conversation.id, "Title of the needle")
