@@ -35,21 +35,21 @@ _ORIGIN = (
     "INSERT INTO cogency.origins (id, name) VALUES ($1, $2)"
     " ON CONFLICT (id) DO UPDATE SET name = excluded.name WHERE origins.name <> excluded.name"
 )
-_COLUMNS = (
+COLUMNS = (
     *("origin", "id", "project", "share", "parent", "call", "title", "turns", "cost", "updated", "trashed"),
     *("folded_title", "folded_model", "folded_directory", "folded_branch", "record", "changing", "position"),
     "revision",
 )
 _CONVERSATION = (
-    f"INSERT INTO cogency.conversations ({', '.join(_COLUMNS)})"
-    f" VALUES ({', '.join(f'${number}' for number in range(1, len(_COLUMNS) + 1))})"
+    f"INSERT INTO cogency.conversations ({', '.join(COLUMNS)})"
+    f" VALUES ({', '.join(f'${number}' for number in range(1, len(COLUMNS) + 1))})"
     " ON CONFLICT (origin, id) DO UPDATE SET "
     + ", ".join(
         f"{name} = excluded.{name}"
-        for name in _COLUMNS
+        for name in COLUMNS
         if name not in ("origin", "id", "parent", "call", "changing")
     )
-    + f", changing = CASE WHEN ${len(_COLUMNS) + 1} THEN excluded.changing ELSE conversations.changing END"
+    + f", changing = CASE WHEN ${len(COLUMNS) + 1} THEN excluded.changing ELSE conversations.changing END"
     ", changed = clock_timestamp()"
 )
 
@@ -326,7 +326,7 @@ class Pusher:
         await self._prepare(rows)
         async with self._connection.transaction():
             revision = await self._begin(origin, one.id, before)
-            values = _values(origin, one, rows, revision)
+            values = row_values(origin, one, rows, revision)
             await self._connection.execute(_CONVERSATION, *values, rows.whole)
             for sql, batch in ((_EVENTS, rows.events), (_EDITS, rows.edits), (_USAGE, rows.usage)):
                 if batch:
@@ -376,7 +376,7 @@ class Pusher:
             self._days |= {day for day in days if day <= time.time() // _DAY}
 
 
-def _values(origin: Origin, one: Shared, rows: Rows, revision: int) -> list[Any]:
+def row_values(origin: Origin, one: Shared, rows: Rows, revision: int) -> list[Any]:
     import msgspec
 
     row = rows.row

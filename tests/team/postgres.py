@@ -56,6 +56,10 @@ class Server:
             os.chown(directory, nobody.pw_uid, nobody.pw_gid)
             self._binaries = _readable(binaries, directory)
 
+    def use(self, settings: str) -> None:
+        """Use these settings (`NAME=VALUE …`) instead of those before, from the next start on."""
+        self._settings += settings.split()
+
     def use_tls(self, authority: trustme.CA) -> None:
         """Offer TLS with a certificate of this authority, from the next start on."""
         certificate = authority.issue_cert("127.0.0.1")

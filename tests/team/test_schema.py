@@ -9,7 +9,7 @@ import pytest
 from cogency_tui.team import schema
 from cogency_tui.team.connection import Connection, connect
 from cogency_tui.team.schema import VERSION, setup_script
-from tests.team.postgres import Server, set_up
+from tests.team.postgres import ADMINISTRATOR, Server, set_up
 
 ORIGIN = {"ada": "a" * 20, "grace": "b" * 20}
 TABLES = ("events", "edits", "usage", "content_uses")
@@ -212,8 +212,8 @@ async def test_a_newer_setup_applies_its_steps_once_and_whole(
     server: Server, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     later = {
-        "9998_later": "ALTER TABLE cogency.settings ADD COLUMN later text;",
-        "9999_wrong": "SELECT 1 / 0;",
+        "later": "ALTER TABLE cogency.settings ADD COLUMN later text;",
+        "wrong": "SELECT 1 / 0;",
     }
     first = schema.read_step
 
@@ -223,11 +223,11 @@ async def test_a_newer_setup_applies_its_steps_once_and_whole(
     monkeypatch.setattr(schema, "read_step", read_step)
     async with as_user(server, database, "ada") as ada, as_user(server, database, "root") as root:
         await add(ada, "ada", "t", "team")
-        monkeypatch.setattr(schema, "STEPS", (*schema.STEPS, schema.Step("9998_later", 1)))
+        monkeypatch.setattr(schema, "STEPS", (*schema.STEPS, schema.Step("later", 1)))
         for _ in range(2):
             await root.execute(setup_script())
         assert await root.fetchval("SELECT max(version) FROM cogency.versions") == VERSION + 1
-        monkeypatch.setattr(schema, "STEPS", (*schema.STEPS, schema.Step("9999_wrong", 1)))
+        monkeypatch.setattr(schema, "STEPS", (*schema.STEPS, schema.Step("wrong", VERSION + 2)))
         with pytest.raises(asyncpg.DivisionByZeroError):
             await root.execute(setup_script())
         await root.execute("ROLLBACK")
@@ -256,12 +256,13 @@ async def test_times_and_costs_are_finite_also_those_of_before(
                     table,
                 )
                 values = {"number": "2", "at": value, "cost": value}
-                chosen = ", ".join(values.get(name, name) for (name,) in columns)
+                names = [str(row["column_name"]) for row in columns]
+                chosen = ", ".join(values.get(name, name) for name in names)
                 await ada.execute(
                     f"INSERT INTO cogency.{table} SELECT {chosen} FROM cogency.{table}"
                     f" WHERE conversation = 'c{number}' AND number = 1"
                 )
-    async with as_user(server, "infinite", "root") as root:
+    async with as_user(server, "infinite", ADMINISTRATOR) as root:
         await root.execute(setup_script())
         assert await root.fetchval("SELECT count(*) FROM cogency.conversations WHERE updated = 0") == 3
         for table in ("events", "edits", "usage"):
@@ -271,6 +272,26 @@ async def test_times_and_costs_are_finite_also_those_of_before(
             for column in ("updated", "cost"):
                 with pytest.raises(asyncpg.CheckViolationError):
                     await ada.execute(f"UPDATE cogency.conversations SET {column} = {value}")
+
+
+async def test_what_was_there_before_a_step_is_there_after_it(
+    server: Server, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = f"{database}_before"
+    with monkeypatch.context() as patched:
+        patched.setattr(schema, "STEPS", schema.STEPS[:1])
+        await set_up(server, name)
+    async with as_user(server, name, "ada") as ada, as_user(server, name, ADMINISTRATOR) as administrator:
+        await add(ada, "ada", "t", "team")
+        await administrator.execute(setup_script())
+        await add(ada, "ada", "u", "team")
+        assert await found(ada) == {"t", "u"}
+        assert await found(ada, "a.py") == {"t", "u"}
+        rows = await ada.fetch("SELECT began, ended FROM cogency.conversations")
+        assert {tuple(row) for row in rows} == {(1767225600.0, 1767225600.0)}
+        for table in ("events", "edits"):
+            rows = await ada.fetch(f"SELECT conversation, tableoid::regclass::text FROM cogency.{table}")
+            assert {tuple(row) for row in rows} == {(id, f"cogency.{table}_2026_01") for id in ("t", "u")}
 
 
 async def test_an_administrator_administers_and_reads_nothing(server: Server, database: str) -> None:

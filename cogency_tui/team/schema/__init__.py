@@ -15,7 +15,11 @@ class Step(NamedTuple):
     oldest_client: int
 
 
-STEPS: tuple[Step, ...] = (Step("0001_history", 1), Step("0002_finite", 1))
+STEPS: tuple[Step, ...] = (
+    Step("0001_history", 1),
+    Step("0002_finite", 1),
+    Step("0003_windows", 1),
+)
 
 VERSION = len(STEPS)
 """The version of the schema that this program knows."""
@@ -41,7 +45,8 @@ _HEAD = """\
 --
 --     INSERT INTO cogency.members VALUES ('shop', 'ada'), ('shop', 'grace');
 --
--- Retention: conversations without changes, and months of events, older than so many days (0 = for ever):
+-- Retention: conversations without changes, and months of events and edits, older than so many days (0 = for
+-- ever):
 --
 --     UPDATE cogency.settings SET value = '730' WHERE name = 'retention_days';
 --     SELECT cogency.expire();          -- each day, by cron or pg_cron
