@@ -8,6 +8,7 @@ import asyncio
 import json
 import time
 from collections.abc import Sequence
+from math import isinf
 from typing import Any, NamedTuple
 
 from cogency_tui.protocol.events import Event
@@ -193,7 +194,7 @@ class _Search:
         while True:
             rows = await self._connection.fetch(_SELECT, json.dumps(asked), most - len(found))
             found += [(row["origin"], row["id"], row["updated"]) for row in rows if row["id"] is not None]
-            if not rows or rows[-1]["id"] is not None:
+            if not rows or rows[-1]["id"] is not None or isinf(rows[-1]["updated"]):
                 return found
             # The server has searched for long, and goes on from there.
             asked = {**asked, "above": [rows[-1]["updated"], "", ""]}
