@@ -126,7 +126,7 @@ def _key(options: SyncOptions, directory: Path, default: Path) -> SyncKey:
         raise UsageError(
             f"{directory} has bundles, and this machine has no key for them.",
             f"Copy {KEY_FILE} from the data directory of one that has it to {default}, or pass --key FILE."
-            " Where it is lost, --new-key begins anew with another one.",
+            " Where it is lost, --new-key makes another one.",
         )
     key = new_key()
     if options.dry:
