@@ -30,11 +30,6 @@ from cogency_tui.team.connection import PATIENCE, Connection, connected, words_o
 from cogency_tui.team.local_state import LocalState, Pushed, Share, shared_projects
 from cogency_tui.team.rows import Rows, folded, rows_of, storable
 
-_LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('cogency.push ' || session_user, 0))"
-_ORIGIN = (
-    "INSERT INTO cogency.origins (id, name) VALUES ($1, $2)"
-    " ON CONFLICT (id) DO UPDATE SET name = excluded.name WHERE origins.name <> excluded.name"
-)
 _COLUMNS = (
     *("origin", "id", "project", "share", "parent", "call", "title", "turns", "cost", "updated", "trashed"),
     *("folded_title", "folded_model", "folded_directory", "folded_branch", "record", "changing", "position"),
@@ -353,8 +348,7 @@ class Pusher:
             HistoryServerError: the conversation was removed meanwhile.
         """
         await self._connection.execute(f"SET LOCAL statement_timeout = {int(self._patience * 1000)}")
-        await self._connection.execute(_LOCK)
-        await self._connection.execute(_ORIGIN, origin.id, storable(origin.name))
+        await _register(self._connection, origin)
         sql = "SELECT revision FROM cogency.conversations WHERE origin = $1 AND id = $2"
         found = await self._connection.fetchval(sql, origin.id, id) or 0
         if found < before.revision:
@@ -415,6 +409,23 @@ async def identify(connection: Connection, state: LocalState, settings: HistoryS
     return server
 
 
+async def _register(connection: Connection, origin: Origin) -> None:
+    """Register our store, after earlier pushes of the user; later ones wait for the transaction.
+
+    Raises:
+        HistoryServerError: another user has registered it.
+    """
+    import asyncpg
+
+    try:
+        await connection.execute("SELECT cogency.register($1, $2)", origin.id, storable(origin.name))
+    except asyncpg.UniqueViolationError as exc:
+        raise HistoryServerError(
+            f"Another user of the database has registered your store, {origin.id}, as theirs.",
+            "The owner of the database corrects it: UPDATE cogency.origins SET owner = …",
+        ) from exc
+
+
 async def settle_withdrawals(
     connection: Connection, store: LocalStore, state: LocalState, server: str
 ) -> int:
@@ -424,7 +435,7 @@ async def settle_withdrawals(
     if waiting or returning:
         origin = await asyncio.to_thread(store.origin)
         # Of an origin that is not there yet there is nothing to withdraw, but the note stays.
-        await connection.execute(_ORIGIN, origin.id, storable(origin.name))
+        await _register(connection, origin)
         for id in waiting:
             await connection.execute("SELECT cogency.withdraw($1, $2)", origin.id, id)
             state.note_withdrawn(server, id)

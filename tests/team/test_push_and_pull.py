@@ -189,6 +189,18 @@ async def test_a_project_needs_its_members(ada: Member, server: Server, database
     assert not (await ada.push()).failures
 
 
+async def test_the_owner_of_a_store_that_another_has_registered_is_told_so(
+    ada: Member, grace: Member
+) -> None:
+    conversation = await ada.begin()
+    await ada.say(conversation.id, "mine")
+    ada.share()
+    async with grace.connected() as connection:
+        await connection.execute("SELECT cogency.register($1, 'x')", (await ada.own()).id)
+    with pytest.raises(HistoryServerError, match="Another user of the database has registered your store"):
+        await ada.push()
+
+
 async def test_a_conversation_that_the_server_refuses_holds_no_other_one_up(
     ada: Member, grace: Member, server: Server, database: str
 ) -> None:

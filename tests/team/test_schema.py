@@ -1,7 +1,7 @@
 """Who sees what, by plain SQL as each user: the database decides, whatever a client sends."""
 
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 import asyncpg
 import pytest
@@ -24,12 +24,16 @@ async def as_user(server: Server, database: str, user: str) -> AsyncGenerator[Co
         await connection.close()
 
 
+async def register(connection: Connection, origin: str, name: str) -> None:
+    first = await connection.fetchval("SELECT to_regproc('cogency.register') IS NULL")
+    sql = "INSERT INTO cogency.origins VALUES ($1, DEFAULT, $2) ON CONFLICT DO NOTHING"
+    await connection.execute(sql if first else "SELECT cogency.register($1, $2)", origin, name)
+
+
 async def add(connection: Connection, user: str, id: str, share: str, project: str = "shop") -> None:
     """Add a conversation with a row of each kind."""
     origin = ORIGIN[user]
-    await connection.execute(
-        "INSERT INTO cogency.origins (id, name) VALUES ($1, $2) ON CONFLICT DO NOTHING", origin, f"{user}@x"
-    )
+    await register(connection, origin, f"{user}@x")
     await connection.execute(
         "INSERT INTO cogency.conversations (origin, id, project, share, title, turns, cost, updated, trashed,"
         " folded_title, folded_model, folded_directory, folded_branch, record, changing, position, revision)"
@@ -127,14 +131,15 @@ async def test_nobody_changes_what_was_pushed_nor_writes_for_another(server: Ser
             f"INSERT INTO cogency.usage VALUES ('{origin}', 't', 2, 0, '', '', 0, 0, 0, 0, '')",
             f"INSERT INTO cogency.content_uses VALUES ('{origin}', 't', '{'1' * 64}')",
             f"INSERT INTO cogency.contents VALUES ('ada', '{'1' * 64}', '')",
-            "INSERT INTO cogency.origins (id, owner, name) VALUES ('cccccccccccccccccccc', 'ada', '')",
+            "INSERT INTO cogency.origins (id, name) VALUES ('cccccccccccccccccccc', '')",
+            "UPDATE cogency.origins SET name = 'x'",
+            "SELECT cogency.take_turn()",
         )
         for sql in denied:
             with pytest.raises(asyncpg.InsufficientPrivilegeError):
                 await grace.execute(sql)
         # Rows of others are not there for a change.
         assert await grace.execute("UPDATE cogency.conversations SET title = 'x'") == "UPDATE 0"
-        assert await grace.execute("UPDATE cogency.origins SET name = 'x'") == "UPDATE 0"
         with pytest.raises(asyncpg.InsufficientPrivilegeError):
             await add(grace, "grace", "g", "project", "bank")
         # Whoever knows a digest does not get the content by it.
@@ -144,6 +149,62 @@ async def test_nobody_changes_what_was_pushed_nor_writes_for_another(server: Ser
         )
         await ada.execute("INSERT INTO cogency.contents (digest, data) VALUES ($1, 'secret')", "2" * 64)
         assert not await grace.fetch("SELECT FROM cogency.contents WHERE digest = $1", "2" * 64)
+
+
+async def test_nobody_holds_up_the_pushes_and_withdrawals_of_another(server: Server, database: str) -> None:
+    conflict = "ON CONFLICT (id) DO UPDATE SET name = '' WHERE false"
+    attempts = (
+        "SELECT pg_advisory_xact_lock(hashtextextended('cogency.push ada', 0))",
+        "SELECT pg_advisory_xact_lock(hashtext('cogency.setup'))",
+        "SELECT FROM cogency.origins FOR UPDATE",
+        "SELECT FROM cogency.conversations FOR UPDATE",
+        "SELECT FROM cogency.pushers FOR UPDATE",
+        "INSERT INTO cogency.pushers VALUES ('ada')",
+        f"INSERT INTO cogency.origins (id, name) VALUES ('{ORIGIN['ada']}', '') {conflict}",
+        f"SELECT cogency.register('{ORIGIN['ada']}', '')",
+        f"SELECT cogency.register('{ORIGIN['grace']}', '')",
+        "LOCK TABLE cogency.pushers IN ACCESS SHARE MODE",
+        "LOCK TABLE cogency.conversations IN SHARE MODE",
+    )
+    async with as_user(server, database, "ada") as ada, as_user(server, database, "grace") as grace:
+        await add(ada, "ada", "t", "team")
+        await ada.execute("SET statement_timeout = '10s'")
+        async with grace.transaction():
+            for sql in attempts:
+                with suppress(asyncpg.InsufficientPrivilegeError, asyncpg.UniqueViolationError):
+                    async with grace.transaction():
+                        await grace.execute(sql)
+            await add(ada, "ada", "u", "team")
+            await ada.execute("UPDATE cogency.conversations SET title = 'x'")
+            await ada.execute("SELECT cogency.withdraw($1, 't')", ORIGIN["ada"])
+            async with as_user(server, database, "root") as root:
+                await root.execute(setup_script())
+        assert await seen(ada) == {"u"}
+
+
+async def test_pushes_and_withdrawals_of_a_user_follow_each_other(server: Server, database: str) -> None:
+    async with as_user(server, database, "ada") as ada, as_user(server, database, "ada") as other:
+        await add(ada, "ada", "t", "team")
+        async with ada.transaction():
+            await register(ada, "c" * 20, "ada@y")
+            await other.execute("SET lock_timeout = '10ms'")
+            for sql in (
+                f"SELECT cogency.register('{ORIGIN['ada']}', 'ada@x')",
+                f"SELECT cogency.withdraw('{ORIGIN['ada']}', 't')",
+            ):
+                with pytest.raises(asyncpg.LockNotAvailableError):
+                    await other.execute(sql)
+        assert await other.fetchval("SELECT cogency.withdraw($1, 't')", ORIGIN["ada"])
+
+
+async def test_an_origin_belongs_to_the_user_who_registers_it_first(server: Server, database: str) -> None:
+    async with as_user(server, database, "ada") as ada, as_user(server, database, "grace") as grace:
+        await register(ada, ORIGIN["ada"], "ada@x")
+        with pytest.raises(asyncpg.UniqueViolationError, match="another user has registered"):
+            await register(grace, ORIGIN["ada"], "grace@x")
+        assert not await grace.fetch("SELECT FROM cogency.origins")
+        await register(ada, ORIGIN["ada"], "ada@y")
+        assert await ada.fetchval("SELECT name FROM cogency.origins") == "ada@y"
 
 
 async def test_a_withdrawn_conversation_is_gone_and_cannot_come_back_by_itself(

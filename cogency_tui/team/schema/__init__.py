@@ -15,7 +15,7 @@ class Step(NamedTuple):
     oldest_client: int
 
 
-STEPS: tuple[Step, ...] = (Step("0001_history", 1), Step("0002_finite", 1))
+STEPS: tuple[Step, ...] = (Step("0001_history", 1), Step("0002_finite", 1), Step("0003_members", 3))
 
 VERSION = len(STEPS)
 """The version of the schema that this program knows."""
@@ -56,7 +56,8 @@ _HEAD = """\
 
 BEGIN;
 SET LOCAL client_min_messages = warning;
-SELECT pg_advisory_xact_lock(hashtext('cogency.setup'));
+-- A transaction that is open elsewhere is not waited for: what comes behind would wait, too.
+SET LOCAL lock_timeout = '5s';
 DO $roles$
 DECLARE
     name text;
@@ -79,6 +80,7 @@ CREATE TABLE IF NOT EXISTS cogency.versions (
     oldest_client integer NOT NULL,
     applied timestamptz NOT NULL DEFAULT now()
 );
+LOCK TABLE cogency.versions IN SHARE ROW EXCLUSIVE MODE;
 """
 
 _STEP = """
