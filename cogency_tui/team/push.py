@@ -7,7 +7,6 @@ so that a late one cannot overwrite a newer row.
 
 import asyncio
 import sqlite3
-import time
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass, field
@@ -95,9 +94,6 @@ _PUSH_LOCK = "team-push.lock"
 
 _LONGER = 4
 """How much longer than others the statements of a push may take: an increment has up to 16 MB."""
-
-_DAY = 86400.0
-"""Seconds of a day, which is within a month: both are in UTC."""
 
 
 class Shared(NamedTuple):
@@ -237,7 +233,6 @@ class Pusher:
         self._state = state
         self._settings = settings
         self._patience = _LONGER * patience
-        self._days = set[float]()
         self.progressed: Callable[[int], None] = lambda _pushed: None
         """Called with the number of conversations that a push has sent something of so far."""
 
@@ -313,8 +308,19 @@ class Pusher:
             report.failures[one.id] = f"The conversation {one.id} is not accepted: {words_of(exc)}."
 
     async def _send(self, origin: Origin, one: Shared, rows: Rows, before: Pushed) -> Pushed:
-        """Send an increment in one transaction; return what is then there."""
-        await self._prepare(rows)
+        """Send an increment; return what is then there."""
+        import asyncpg
+
+        try:
+            return await self._send_once(origin, one, rows, before)
+        except asyncpg.CheckViolationError as exc:
+            if getattr(exc, "constraint_name", None) is not None:
+                raise
+            # Meanwhile the partition of its month was created: the default one no longer takes it.
+            return await self._send_once(origin, one, rows, before)
+
+    async def _send_once(self, origin: Origin, one: Shared, rows: Rows, before: Pushed) -> Pushed:
+        """Send an increment in one transaction."""
         async with self._connection.transaction():
             revision = await self._begin(origin, one.id, before)
             values = _values(origin, one, rows, revision)
@@ -354,16 +360,6 @@ class Pusher:
         if found < before.revision:
             raise HistoryServerError("The conversation was removed there meanwhile.", passing=True)
         return found + 1
-
-    async def _prepare(self, rows: Rows) -> None:
-        """Create the partitions that the events need."""
-        days = {at // _DAY for _number, at, *_ in rows.events} - self._days
-        if days:
-            await self._connection.execute(
-                "SELECT cogency.prepare($1::float8[])", [day * _DAY for day in days]
-            )
-            # The future has no partitions yet.
-            self._days |= {day for day in days if day <= time.time() // _DAY}
 
 
 def _values(origin: Origin, one: Shared, rows: Rows, revision: int) -> list[Any]:

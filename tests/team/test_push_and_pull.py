@@ -1,5 +1,6 @@
 """What is pushed and pulled: a conversation arrives equal, once, and without what is never shared."""
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -16,7 +17,7 @@ from tests.secret_samples import word
 from tests.store.test_export_import import full
 from tests.store.test_increments import assert_equal
 from tests.team.members import Member
-from tests.team.postgres import Server
+from tests.team.postgres import Server, wait_for_a_lock
 
 TABLES = ("conversations", "events", "edits", "usage", "contents", "content_uses")
 KEY = f"sk-ant-api03-{word(93)}AA"
@@ -187,6 +188,26 @@ async def test_a_project_needs_its_members(ada: Member, server: Server, database
     await root.execute("INSERT INTO cogency.members VALUES ('shop', 'ada')")
     await root.close()
     assert not (await ada.push()).failures
+
+
+async def test_a_partition_that_is_created_during_a_push_gets_its_events(
+    ada: Member, server: Server, database: str
+) -> None:
+    at = 1764547200.0
+    conversation = await ada.begin()
+    await ada.say(conversation.id, "one", "two", at=at)
+    ada.share()
+    root, other = [await connect(server.url("root", database)) for _ in range(2)]
+    async with root.transaction():
+        await root.execute("SELECT cogency.prepare(ARRAY[$1::float8])", at)
+        pushing = asyncio.create_task(ada.push())
+        await wait_for_a_lock(other, "ada")
+    report = await pushing
+    assert (report.events, report.failures) == (2, {})
+    places = await root.fetch("SELECT tableoid::regclass::text, number FROM cogency.events")
+    assert [row[0] for row in places] == ["cogency.events_2025_12"] * 2
+    await root.close()
+    await other.close()
 
 
 async def test_the_owner_of_a_store_that_another_has_registered_is_told_so(

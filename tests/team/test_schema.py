@@ -1,5 +1,6 @@
 """Who sees what, by plain SQL as each user: the database decides, whatever a client sends."""
 
+import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 
@@ -9,7 +10,7 @@ import pytest
 from cogency_tui.team import schema
 from cogency_tui.team.connection import Connection, connect
 from cogency_tui.team.schema import VERSION, setup_script
-from tests.team.postgres import Server, set_up
+from tests.team.postgres import Server, set_up, wait_for_a_lock
 
 ORIGIN = {"ada": "a" * 20, "grace": "b" * 20}
 TABLES = ("events", "edits", "usage", "content_uses")
@@ -40,7 +41,6 @@ async def add(connection: Connection, user: str, id: str, share: str, project: s
         " VALUES ($1, $2, $3, $4, 'Title', 1, 0, 1767225600, false, '', '', '', '', '{}', '', '{}', 1)",
         *(origin, id, project, share),
     )
-    await connection.execute("SELECT cogency.prepare(ARRAY[1767225600])")
     await connection.execute(
         "INSERT INTO cogency.events VALUES ($1, $2, 1, 1767225600, 'user', '', false, '', 'find the needle', '{}')",
         *(origin, id),
@@ -134,6 +134,8 @@ async def test_nobody_changes_what_was_pushed_nor_writes_for_another(server: Ser
             "INSERT INTO cogency.origins (id, name) VALUES ('cccccccccccccccccccc', '')",
             "UPDATE cogency.origins SET name = 'x'",
             "SELECT cogency.take_turn()",
+            "SELECT cogency.prepare(ARRAY[1767225600])",
+            "SELECT cogency.expire()",
         )
         for sql in denied:
             with pytest.raises(asyncpg.InsufficientPrivilegeError):
@@ -232,7 +234,7 @@ async def test_months_are_partitions_and_old_ones_expire(server: Server, databas
         await add(ada, "ada", "t", "team")
         origin = ORIGIN["ada"]
         times = [0.0, 1580000000.0, 1767225599.0, 1767225600.0, 4e9]
-        await ada.execute("SELECT cogency.prepare($1)", times)
+        await root.execute("SELECT cogency.prepare($1)", times)
         for number, at in enumerate(times, 10):
             sql = "INSERT INTO cogency.events VALUES ($1, 't', $2, $3, 'user', '', false, '', '', '')"
             await ada.execute(sql, origin, number, at)
@@ -250,17 +252,96 @@ async def test_months_are_partitions_and_old_ones_expire(server: Server, databas
         assert await seen(root) == set()
 
 
-async def test_events_of_a_fast_clock_move_to_their_month_when_it_comes(
+LATE = 1764547200.0
+"""A time in December 2025, which has no partition."""
+
+
+BACK_TO_THE_DEFAULT = (
+    "CREATE TEMP TABLE late AS SELECT * FROM cogency.events_2025_12; DROP TABLE cogency.events_2025_12;"
+    "INSERT INTO cogency.events SELECT * FROM late; DROP TABLE late"
+)
+
+
+async def add_late(connection: Connection, number: int = 9) -> None:
+    sql = "INSERT INTO cogency.events VALUES ($1, 't', $2, $3, 'user', '', false, '', 'late needle', '{}')"
+    await connection.execute(sql, ORIGIN["ada"], number, LATE)
+
+
+async def place(root: Connection, number: int = 9) -> str:
+    sql = "SELECT tableoid::regclass::text FROM cogency.events WHERE number = $1"
+    return (await root.fetchval(sql, number)).removeprefix("cogency.")
+
+
+async def test_events_without_a_partition_move_to_their_month_by_the_daily_run(
     server: Server, database: str
 ) -> None:
     async with as_user(server, database, "ada") as ada, as_user(server, database, "root") as root:
         await add(ada, "ada", "t", "team")
-        at = 1764547200.0
-        sql = "INSERT INTO cogency.events VALUES ($1, 't', 9, $2, 'user', '', false, '', '', '')"
-        await ada.execute(sql, ORIGIN["ada"], at)
-        await ada.execute("SELECT cogency.prepare(ARRAY[$1::float8])", at)
-        where = "SELECT tableoid::regclass::text FROM cogency.events WHERE number = 9"
-        assert await root.fetchval(where) == "cogency.events_2025_12"
+        await add_late(ada)
+        assert await place(root) == "events_default"
+        assert await found(ada, "late") == {"t"}
+        await root.execute("SELECT cogency.expire()")
+        assert await place(root) == "events_2025_12"
+        assert await found(ada, "late") == {"t"}
+
+
+async def test_this_month_and_the_next_have_partitions(server: Server, database: str) -> None:
+    async with as_user(server, database, "root") as root:
+        months = "SELECT to_char(now() AT TIME ZONE 'UTC' + make_interval(months => m), 'YYYY_MM')"
+        names = {f"events_{row[0]}" for row in await root.fetch(f"{months} FROM unnest(ARRAY[0, 1]) m")}
+        there = "SELECT relname FROM pg_class WHERE relname = ANY ($1)"
+        assert {row[0] for row in await root.fetch(there, list(names))} == names
+        for name in names:
+            await root.execute(f"DROP TABLE cogency.{name}")
+        await root.execute("SELECT cogency.expire()")
+        assert {row[0] for row in await root.fetch(there, list(names))} == names
+
+
+async def test_a_transaction_that_stays_open_holds_up_neither_the_daily_run_nor_others(
+    server: Server, database: str
+) -> None:
+    reading = "SELECT count(*) FROM cogency.events"
+    changing = "UPDATE cogency.conversations SET title = 'x'"
+    withdrawing = f"SELECT cogency.withdraw('{ORIGIN['grace']}', id) FROM cogency.conversations"
+    async with (
+        as_user(server, database, "ada") as ada,
+        as_user(server, database, "grace") as grace,
+        as_user(server, database, "root") as root,
+    ):
+        await add(ada, "ada", "t", "team")
+        await add_late(ada)
+        for connection in (ada, root):
+            await connection.execute("SET statement_timeout = '20s'")
+        await root.execute("UPDATE cogency.settings SET value = '400' WHERE name = 'retention_days'")
+        await root.execute("SELECT cogency.prepare(ARRAY[1577836800])")
+        for number, held in enumerate((reading, changing, withdrawing), 10):
+            await add(grace, "grace", f"g{number}", "own")
+            await root.execute("UPDATE cogency.conversations SET updated = 1 WHERE owner = 'grace'")
+            await grace.execute("BEGIN")
+            await grace.execute(held)
+            await root.execute("SELECT cogency.expire()")
+            assert await seen(root) == {"t"} if held == reading else {"t", f"g{number}"}
+            assert await place(root) == ("events_2025_12" if held == changing else "events_default")
+            await add_late(ada, number)
+            assert await found(ada, "late") == {"t"}
+            await grace.execute("ROLLBACK")
+            await root.execute("SELECT cogency.expire()")
+            assert await seen(root) == {"t"}
+            assert await place(root) == "events_2025_12"
+            await root.execute(BACK_TO_THE_DEFAULT)
+        assert not await root.fetchval("SELECT to_regclass('cogency.events_2020_01')")
+
+
+async def test_a_withdrawal_waits_for_rows_that_move(server: Server, database: str) -> None:
+    async with as_user(server, database, "ada") as ada, as_user(server, database, "root") as root:
+        await add(ada, "ada", "t", "team")
+        await add_late(ada)
+        async with as_user(server, database, "root") as moving, moving.transaction():
+            await moving.execute("SELECT cogency.prepare(ARRAY[$1::float8])", LATE)
+            withdrawal = asyncio.create_task(ada.execute("SELECT cogency.withdraw($1, 't')", ORIGIN["ada"]))
+            await wait_for_a_lock(root, "ada")
+        await withdrawal
+        assert not await root.fetch("SELECT FROM cogency.events")
 
 
 async def test_the_setup_runs_again_and_records_its_version(server: Server, database: str) -> None:
@@ -317,7 +398,8 @@ async def test_times_and_costs_are_finite_also_those_of_before(
                     table,
                 )
                 values = {"number": "2", "at": value, "cost": value}
-                chosen = ", ".join(values.get(name, name) for (name,) in columns)
+                names: list[str] = [row[0] for row in columns]
+                chosen = ", ".join(values.get(name, name) for name in names)
                 await ada.execute(
                     f"INSERT INTO cogency.{table} SELECT {chosen} FROM cogency.{table}"
                     f" WHERE conversation = 'c{number}' AND number = 1"

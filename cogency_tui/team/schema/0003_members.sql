@@ -43,6 +43,8 @@ BEGIN
         RAISE insufficient_privilege USING MESSAGE = 'this conversation is of another user';
     END IF;
     PERFORM cogency.take_turn();
+    -- Wait for rows that move to another partition: they would not be found.
+    LOCK TABLE cogency.events, cogency.edits IN ROW EXCLUSIVE MODE;
     WITH RECURSIVE below AS (
         SELECT given_id COLLATE "C" AS id
         UNION
@@ -64,3 +66,123 @@ DROP POLICY add ON cogency.origins;
 DROP POLICY change ON cogency.origins;
 REVOKE INSERT, UPDATE ON cogency.origins FROM cogency_member;
 REVOKE UPDATE (name) ON cogency.origins FROM cogency_member;
+
+-- Months. To attach or drop a partition locks what every reader reads, until the end of the transaction, which a
+-- member could leave open. So `expire` does it, which an administrator runs; until then, what is of a month
+-- without a partition is in the default one. Neither waits for a transaction that is open.
+
+-- Create the partitions of this month, of the next, and of those of these times, with what the default one has of
+-- them. Times before 2020 and beyond the next month have none.
+CREATE OR REPLACE FUNCTION cogency.prepare(times double precision[]) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '200ms' AS $$
+DECLARE
+    this_month CONSTANT timestamp := date_trunc('month', now() AT TIME ZONE 'UTC');
+    locks text[] := '{}';
+    attachments text[] := '{}';
+    each record;
+    command text;
+BEGIN
+    FOR each IN
+        SELECT c.relname AS parent, c.relname || '_default' AS rest,
+            c.relname || to_char(month, '_YYYY_MM') AS partition,
+            extract(epoch FROM month AT TIME ZONE 'UTC') AS first,
+            extract(epoch FROM (month + interval '1 month') AT TIME ZONE 'UTC') AS next
+        FROM (
+            SELECT date_trunc('month', to_timestamp(given) AT TIME ZONE 'UTC') AS month FROM unnest(times) AS given
+            WHERE given >= 1577836800
+                AND given < extract(epoch FROM (this_month + interval '2 months') AT TIME ZONE 'UTC')
+            UNION VALUES (this_month), (this_month + interval '1 month')
+        ) m, pg_partitioned_table p JOIN pg_class c ON c.oid = p.partrelid
+        WHERE c.relnamespace = 'cogency'::regnamespace
+            AND to_regclass('cogency.' || c.relname || to_char(month, '_YYYY_MM')) IS NULL
+        ORDER BY month, c.relname
+    LOOP
+        -- Those who insert there wait until all is moved, and those who read do not.
+        EXECUTE format('LOCK TABLE cogency.%I IN SHARE ROW EXCLUSIVE MODE', each.rest);
+        EXECUTE format('CREATE TABLE cogency.%I (LIKE cogency.%I INCLUDING ALL)', each.partition, each.parent);
+        EXECUTE format('ALTER TABLE cogency.%I ENABLE ROW LEVEL SECURITY', each.partition);
+        EXECUTE format(
+            'WITH moved AS (DELETE FROM cogency.%I WHERE at >= %L AND at < %L RETURNING *)'
+            ' INSERT INTO cogency.%I SELECT * FROM moved', each.rest, each.first, each.next, each.partition);
+        locks := locks || format('LOCK TABLE cogency.%I IN ACCESS EXCLUSIVE MODE', each.rest);
+        attachments := attachments || format(
+            'ALTER TABLE cogency.%I ATTACH PARTITION cogency.%I FOR VALUES FROM (%L) TO (%L)',
+            each.parent, each.partition, each.first, each.next);
+    END LOOP;
+    FOR attempt IN 1 .. 5 LOOP
+        BEGIN
+            FOREACH command IN ARRAY locks LOOP
+                EXECUTE command;
+            END LOOP;
+            EXIT;
+        EXCEPTION WHEN lock_not_available THEN
+            IF attempt = 5 THEN
+                RAISE;
+            END IF;
+            -- Those who came behind go first.
+            PERFORM pg_sleep(0.2);
+        END;
+    END LOOP;
+    FOREACH command IN ARRAY attachments LOOP
+        EXECUTE command;
+    END LOOP;
+EXCEPTION WHEN lock_not_available OR deadlock_detected OR duplicate_table THEN
+    RAISE WARNING 'No partitions of months were created: the default one is in use';
+END
+$$;
+
+-- Remove what is older than the retention: whole months of events, and conversations without later changes; create
+-- partitions. What is in use is left to the next run. An administrator runs it, once a day by cron or pg_cron.
+CREATE OR REPLACE FUNCTION cogency.expire() RETURNS integer
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '200ms' AS $$
+DECLARE
+    oldest CONSTANT double precision := cogency.oldest();
+    removed integer := 0;
+    times double precision[] := '{}';
+    found double precision[];
+    gone record;
+BEGIN
+    LOCK TABLE cogency.events, cogency.edits IN ROW EXCLUSIVE MODE;
+    DELETE FROM cogency.usage WHERE ctid = ANY (ARRAY(
+        SELECT ctid FROM cogency.usage WHERE at < oldest FOR UPDATE SKIP LOCKED));
+    FOR gone IN
+        SELECT c.origin, array_agg(c.id) AS ids FROM (
+            SELECT origin, id FROM cogency.conversations WHERE updated < oldest FOR UPDATE SKIP LOCKED
+        ) c GROUP BY c.origin
+    LOOP
+        PERFORM cogency.remove(gone.origin, gone.ids);
+        removed := removed + cardinality(gone.ids);
+    END LOOP;
+    FOR gone IN
+        SELECT c.relname || '_default' AS rest FROM pg_partitioned_table p JOIN pg_class c ON c.oid = p.partrelid
+        WHERE c.relnamespace = 'cogency'::regnamespace
+    LOOP
+        EXECUTE format(
+            'DELETE FROM cogency.%1$I WHERE ctid = ANY (ARRAY('
+            'SELECT ctid FROM cogency.%1$I WHERE at < %2$L FOR UPDATE SKIP LOCKED))', gone.rest, oldest);
+        EXECUTE format('SELECT array_agg(DISTINCT floor(at / 86400) * 86400) FROM cogency.%I', gone.rest)
+            INTO found;
+        times := times || found;
+    END LOOP;
+    -- From here to the end others may have to wait.
+    PERFORM cogency.prepare(times);
+    FOR gone IN
+        SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+        WHERE c.relnamespace = 'cogency'::regnamespace AND c.relkind = 'r' AND c.relname ~ '_\d{4}_\d{2}$'
+        AND extract(epoch FROM
+            (to_date(right(c.relname, 7), 'YYYY_MM')::timestamp + interval '1 month') AT TIME ZONE 'UTC'
+        ) <= oldest
+    LOOP
+        BEGIN
+            EXECUTE format('DROP TABLE cogency.%I', gone.relname);
+            removed := removed + 1;
+        EXCEPTION WHEN lock_not_available THEN
+            RAISE WARNING '% was not removed: it is in use', gone.relname;
+        END;
+    END LOOP;
+    RETURN removed;
+END
+$$;
+
+REVOKE EXECUTE ON FUNCTION cogency.prepare FROM cogency_member;
+GRANT EXECUTE ON FUNCTION cogency.prepare TO cogency_admin;

@@ -44,7 +44,10 @@ _HEAD = """\
 -- Retention: conversations without changes, and months of events, older than so many days (0 = for ever):
 --
 --     UPDATE cogency.settings SET value = '730' WHERE name = 'retention_days';
---     SELECT cogency.expire();          -- each day, by cron or pg_cron
+--
+-- Each day, by cron or pg_cron: remove what is older, and create the partitions of new months.
+--
+--     SELECT cogency.expire();
 --
 -- The server needs TLS (ssl = on, and `hostssl` lines in pg_hba.conf): clients beyond this machine insist on
 -- it. Users then have, in their own configuration:
@@ -97,6 +100,12 @@ END
 $step{number}$;
 """
 
+_TAIL = """
+SELECT cogency.prepare('{}');
+
+COMMIT;
+"""
+
 
 def setup_script() -> str:
     """Return the SQL that an administrator runs: it creates the schema, or brings it up to date."""
@@ -104,7 +113,7 @@ def setup_script() -> str:
         _STEP.format(number=number, name=step.name, oldest=step.oldest_client, sql=read_step(step.name))
         for number, step in enumerate(STEPS, 1)
     )
-    return "".join([_HEAD.format(version=VERSION), *steps, "\nCOMMIT;\n"])
+    return "".join([_HEAD.format(version=VERSION), *steps, _TAIL])
 
 
 def read_step(name: str) -> str:
