@@ -296,9 +296,10 @@ class Pusher:
             if await self._connection.fetchval("SELECT cogency.is_withdrawn($1, $2)", origin.id, one.id):
                 self._state.note_withdrawn(server, one.id)
                 return
-            project = one.share.name
-            what = "you are not a member of it" if one.share.audience == "project" else str(exc)
-            report.failures[one.id] = f"The project {project!r} is not accepted: {what}."
+            sql = "SELECT cogency.may_share($1, $2)"
+            may = await self._connection.fetchval(sql, one.share.audience, one.share.name)
+            what = words_of(exc) if may else "you are not a member of it"
+            report.failures[one.id] = f"The project {one.share.name!r} is not accepted: {what}."
         except (
             asyncpg.DataError,
             asyncpg.IntegrityConstraintViolationError,

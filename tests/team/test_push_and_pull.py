@@ -12,7 +12,7 @@ from cogency_tui.store.answer_items import StoredAnswerItems
 from cogency_tui.store.forks import Forks
 from cogency_tui.store.pins import Pins
 from cogency_tui.team.connection import connect
-from cogency_tui.team.local_state import is_private
+from cogency_tui.team.local_state import Audience, is_private
 from tests.secret_samples import word
 from tests.store.test_export_import import full
 from tests.store.test_increments import assert_equal
@@ -178,16 +178,27 @@ async def test_who_may_not_see_a_conversation_cannot_pull_it(ada: Member, grace:
     assert await grace.pull(conversation.id)
 
 
-async def test_a_project_needs_its_members(ada: Member, server: Server, database: str) -> None:
+@pytest.mark.parametrize("audience", ["project", "team"])
+async def test_a_project_needs_its_members(
+    ada: Member, server: Server, database: str, audience: Audience
+) -> None:
     conversation = await ada.begin()
     await ada.say(conversation.id, "mine")
-    ada.share("project")
-    report = await ada.push()
-    assert "you are not a member" in report.failures[conversation.id]
+    ada.share(audience)
     root = await connect(server.url("root", database))
+    await root.execute("INSERT INTO cogency.members VALUES ('shop', 'grace')")
+    report = await ada.push()
+    assert "'shop' is not accepted: you are not a member of it." in report.failures[conversation.id]
     await root.execute("INSERT INTO cogency.members VALUES ('shop', 'ada')")
-    await root.close()
     assert not (await ada.push()).failures
+    # Who has left it still withdraws.
+    await root.execute("DELETE FROM cogency.members")
+    await root.execute("INSERT INTO cogency.members VALUES ('shop', 'grace')")
+    await ada.say(conversation.id, "more")
+    assert (await ada.push()).failures
+    ada.state.withdraw(ada.state.server(ada.settings.url), [conversation.id])
+    assert (await ada.push()).withdrawn == 1
+    await root.close()
 
 
 async def test_a_partition_that_is_created_during_a_push_gets_its_events(

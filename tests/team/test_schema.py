@@ -153,6 +153,41 @@ async def test_nobody_changes_what_was_pushed_nor_writes_for_another(server: Ser
         assert not await grace.fetch("SELECT FROM cogency.contents WHERE digest = $1", "2" * 64)
 
 
+async def test_who_leaves_a_project_writes_no_more_into_it_but_can_withdraw(
+    server: Server, database: str
+) -> None:
+    async with as_user(server, database, "root") as root, as_user(server, database, "ada") as ada:
+        await root.execute("INSERT INTO cogency.members VALUES ('shop', 'ada'), ('shop', 'grace')")
+        for id in ("p", "q"):
+            await add(ada, "ada", id, "project")
+        await root.execute("DELETE FROM cogency.members WHERE member = 'ada'")
+        for sql in (
+            *(f"INSERT INTO cogency.{table} SELECT * FROM cogency.{table}" for table in TABLES),
+            "UPDATE cogency.conversations SET title = 'x'",
+            "UPDATE cogency.conversations SET share = 'team'",
+        ):
+            with pytest.raises(asyncpg.InsufficientPrivilegeError, match="row-level security"):
+                await ada.execute(sql)
+        await ada.execute("SELECT cogency.withdraw($1, 'p')", ORIGIN["ada"])
+        await ada.execute("UPDATE cogency.conversations SET share = 'own'")
+        async with as_user(server, database, "grace") as grace:
+            assert await seen(grace) == set()
+
+
+async def test_nobody_poses_as_a_project_that_has_members(server: Server, database: str) -> None:
+    async with as_user(server, database, "root") as root, as_user(server, database, "ada") as ada:
+        await add(ada, "ada", "t", "team")
+        await root.execute("INSERT INTO cogency.members VALUES ('shop', 'grace')")
+        with pytest.raises(asyncpg.InsufficientPrivilegeError):
+            await add(ada, "ada", "u", "team")
+        with pytest.raises(asyncpg.InsufficientPrivilegeError):
+            await ada.execute("UPDATE cogency.conversations SET title = 'x'")
+        await add(ada, "ada", "v", "team", "shop of ada")
+        await add(ada, "ada", "w", "own")
+        await root.execute("INSERT INTO cogency.members VALUES ('shop', 'ada')")
+        await ada.execute("UPDATE cogency.conversations SET title = 'x'")
+
+
 async def test_nobody_holds_up_the_pushes_and_withdrawals_of_another(server: Server, database: str) -> None:
     conflict = "ON CONFLICT (id) DO UPDATE SET name = '' WHERE false"
     attempts = (

@@ -186,3 +186,36 @@ $$;
 
 REVOKE EXECUTE ON FUNCTION cogency.prepare FROM cogency_member;
 GRANT EXECUTE ON FUNCTION cogency.prepare TO cogency_admin;
+
+-- Projects. Who leaves a project writes no more into what they have shared with it, but can withdraw it. A project
+-- that has members has its name to itself: no one else shares with the team under it.
+
+CREATE FUNCTION cogency.may_share(share text, project text) RETURNS boolean
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT share = 'own' OR cogency.is_member_of(may_share.project)
+        OR share = 'team' AND NOT EXISTS (SELECT FROM cogency.members m WHERE m.project = may_share.project)
+$$;
+
+CREATE OR REPLACE FUNCTION cogency.writes(given_origin text, given_id text) RETURNS boolean
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT EXISTS (
+        SELECT FROM cogency.conversations c
+        WHERE c.origin = given_origin AND c.id = given_id AND c.owner = session_user
+            AND cogency.may_share(c.share, c.project)
+    )
+$$;
+
+ALTER POLICY add ON cogency.conversations WITH CHECK (
+    owner = session_user
+    AND cogency.owns(origin)
+    AND NOT cogency.is_withdrawn(origin, id)
+    AND cogency.may_share(share, project)
+);
+ALTER POLICY change ON cogency.conversations WITH CHECK (
+    owner = session_user
+    AND cogency.owns(origin)
+    AND cogency.may_share(share, project)
+);
+
+REVOKE ALL ON FUNCTION cogency.may_share FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION cogency.may_share TO cogency_member;
