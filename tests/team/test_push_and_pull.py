@@ -233,6 +233,30 @@ async def test_the_owner_of_a_store_that_another_has_registered_is_told_so(
         await ada.push()
 
 
+async def test_what_is_too_long_for_the_database_is_left_out(
+    ada: Member, grace: Member, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    conversation = await ada.begin()
+    await ada.say(conversation.id, "one", "é" * 600, "two")
+    monkeypatch.setattr("cogency_tui.team.rows.LONGEST", 1000)
+    ada.share()
+    report = await ada.push()
+    assert (report.events, report.failures) == (2, {})
+    id = await grace.pull(conversation.id)
+    assert [event.get("content") for event in await grace.store.events(id)] == ["one", "two"]
+
+
+async def test_names_of_models_are_one_line(ada: Member, server: Server, database: str) -> None:
+    controls = "".join(map(chr, (*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029)))
+    conversation = await ada.store.create_conversation(
+        "/project", dialect="xml", provider="offline", model=f"a{controls}b"
+    )
+    await full(ada.store, conversation, ada.blobs)
+    ada.share()
+    assert not (await ada.push()).failures
+    assert (await counts(server, database))["usage"]
+
+
 async def test_a_conversation_that_the_server_refuses_holds_no_other_one_up(
     ada: Member, grace: Member, server: Server, database: str
 ) -> None:

@@ -451,6 +451,71 @@ async def test_times_and_costs_are_finite_also_those_of_before(
                     await ada.execute(f"UPDATE cogency.conversations SET {column} = {value}")
 
 
+LARGE = "repeat('x', 33554433)"
+"""A text that no client sends."""
+
+TOO_LARGE = (
+    f"INSERT INTO cogency.events VALUES ($1, 't', 2, 1767225600, 'user', '', false, '', '', {LARGE})",
+    f"INSERT INTO cogency.events VALUES ($1, 't', 2, 0, 'user', {LARGE}, false, '', '', '')",
+    f"INSERT INTO cogency.edits VALUES ($1, 't', 2, 0, 't', '', '', '', {LARGE}, '')",
+    f"INSERT INTO cogency.usage VALUES ($1, 't', 2, 0, '', '', 0, 0, 0, 0, {LARGE})",
+    "INSERT INTO cogency.usage VALUES ($1, 't', 2, 0, '', E'gpt\\nada', 0, 0, 0, 0, '')",
+    "INSERT INTO cogency.usage VALUES ($1, 't', 2, 0, E'\\u0085', '', 0, 0, 0, 0, '')",
+    "INSERT INTO cogency.usage VALUES ($1, 't', 2, 0, '', repeat('x', 257), 0, 0, 0, 0, '')",
+    "UPDATE cogency.conversations SET title = repeat('x', 4097) WHERE origin = $1",
+    "UPDATE cogency.conversations SET folded_title = repeat('x', 65537) WHERE origin = $1",
+    "UPDATE cogency.conversations SET record = repeat('x', 1048577) WHERE origin = $1",
+    "UPDATE cogency.conversations SET position = repeat('x', 4097) WHERE origin = $1",
+)
+
+
+async def test_rows_have_bounds_also_those_of_before(
+    server: Server, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = f"{database}_before"
+    monkeypatch.setattr(schema, "STEPS", schema.STEPS[:2])
+    await set_up(server, name)
+    monkeypatch.undo()
+    async with as_user(server, name, "ada") as ada, as_user(server, name, "root") as root:
+        await add(ada, "ada", "t", "team")
+        for number, sql in enumerate(TOO_LARGE, 2):
+            await ada.execute(sql.replace("'t', 2", f"'t', {number}"), ORIGIN["ada"])
+        await root.execute(setup_script())
+        for table, count in (("events", 1), ("edits", 1), ("usage", 4)):
+            assert await root.fetchval(f"SELECT count(*) FROM cogency.{table}") == count
+        models = {row[0] for row in await root.fetch("SELECT model FROM cogency.usage")}
+        assert models == {"gpt", "gpt ada", "", "x" * 256}
+        row = await root.fetchrow("SELECT length(title), length(folded_title) FROM cogency.conversations")
+        assert tuple(row) == (4096, 16384)
+        for sql in TOO_LARGE:
+            with pytest.raises(asyncpg.CheckViolationError):
+                await ada.execute(sql, ORIGIN["ada"])
+        await ada.execute(TOO_LARGE[0].replace("33554433", "33554432"), ORIGIN["ada"])
+
+
+@pytest.mark.parametrize(
+    ("before", "after"), [("abc", "0"), ("99999999", "0"), (" 730 ", "730"), ("-5", "0"), ("007", "7")]
+)
+async def test_the_retention_is_a_number_also_that_of_before(
+    server: Server, database: str, monkeypatch: pytest.MonkeyPatch, before: str, after: str
+) -> None:
+    name = f"{database}_before"
+    monkeypatch.setattr(schema, "STEPS", schema.STEPS[:2])
+    await set_up(server, name)
+    monkeypatch.undo()
+    async with as_user(server, name, "root") as root, as_user(server, name, "ada") as ada:
+        changing = "UPDATE cogency.settings SET value = $1 WHERE name = 'retention_days'"
+        await root.execute(changing, before)
+        await root.execute(setup_script())
+        assert await root.fetchval("SELECT value FROM cogency.settings") == after
+        for odd in ("abc", "-1", "1e3", "", "00", "100000", "1\n"):
+            with pytest.raises(asyncpg.CheckViolationError):
+                await root.execute(changing, odd)
+        for days in ("0", "1", "99999"):
+            await root.execute(changing, days)
+            await ada.fetchval("SELECT cogency.oldest()")
+
+
 async def test_an_administrator_administers_and_reads_nothing(server: Server, database: str) -> None:
     async with as_user(server, database, "ada") as ada, as_user(server, database, "root") as root:
         await add(ada, "ada", "t", "team")
@@ -480,6 +545,7 @@ async def test_only_those_who_may_see_the_usage_of_the_team(server: Server, data
             await grace.fetch("SELECT * FROM cogency.team_usage(0, 1e12)")
         async with as_user(server, database, "root") as root:
             await root.execute("GRANT cogency_usage TO grace")
-        (row,) = await grace.fetch("SELECT owner, model, requests, cost FROM cogency.team_usage(0, 1e12)")
-        assert tuple(row) == ("ada", "gpt", 1, 0.5)
+        sql = "SELECT owner, project, model, requests, cost FROM cogency.team_usage(0, 1e12)"
+        # The name of a project that is shared with nobody is not there.
+        assert [tuple(row) for row in await grace.fetch(sql)] == [("ada", "", "gpt", 1, 0.5)]
         assert await seen(grace) == set()

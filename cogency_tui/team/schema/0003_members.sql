@@ -219,3 +219,92 @@ ALTER POLICY change ON cogency.conversations WITH CHECK (
 
 REVOKE ALL ON FUNCTION cogency.may_share FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION cogency.may_share TO cogency_member;
+
+-- Retention: days, at most 99999, or 0 for ever, as which what was no number counts.
+
+UPDATE cogency.settings SET value = CASE WHEN btrim(value) ~ '^[0-9]{1,5}$' THEN value::integer::text ELSE '0' END
+    WHERE name = 'retention_days';
+ALTER TABLE cogency.settings ADD CHECK (name <> 'retention_days' OR value ~ '^(0|[1-9][0-9]{0,4})$');
+
+CREATE OR REPLACE FUNCTION cogency.oldest() RETURNS double precision
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT coalesce(
+        (SELECT extract(epoch FROM date_trunc('month', now() - make_interval(days => value::integer), 'UTC'))
+         FROM cogency.settings WHERE name = 'retention_days' AND value <> '0'),
+        '-infinity'
+    )::double precision
+$$;
+
+-- Sizes. Clients send no larger rows: their bounds are `LONGEST` in rows.py, `LIMIT` of blobs.py, and those of the
+-- records of an export. What is larger, no client has sent, and none reads.
+
+DELETE FROM cogency.events
+    WHERE greatest(octet_length(type), octet_length(tool), octet_length(paths), octet_length(folded),
+        octet_length(body)) > 33554432;
+DELETE FROM cogency.edits
+    WHERE greatest(octet_length(root), octet_length(tool), octet_length(paths), octet_length(folded),
+        octet_length(text), octet_length(record)) > 33554432;
+DELETE FROM cogency.usage WHERE octet_length(record) > 33554432;
+DELETE FROM cogency.contents WHERE octet_length(data) > 67108864;
+DELETE FROM cogency.withdrawn WHERE length(id) > 256 OR length(root) > 256;
+UPDATE cogency.conversations SET title = left(title, 4096) WHERE length(title) > 4096;
+UPDATE cogency.conversations SET folded_title = left(folded_title, 16384), folded_model = left(folded_model, 16384),
+        folded_directory = left(folded_directory, 16384), folded_branch = left(folded_branch, 16384)
+    WHERE greatest(octet_length(folded_title), octet_length(folded_model), octet_length(folded_directory),
+        octet_length(folded_branch)) > 65536;
+UPDATE cogency.conversations SET parent = left(parent, 256), call = left(call, 256)
+    WHERE length(parent) > 256 OR length(call) > 256;
+UPDATE cogency.conversations SET record = '' WHERE octet_length(record) > 1048576;
+UPDATE cogency.conversations SET changing = '' WHERE octet_length(changing) > 100663296;
+UPDATE cogency.conversations SET position = '' WHERE octet_length(position) > 4096;
+
+ALTER TABLE cogency.events ADD CONSTRAINT events_size CHECK (
+    greatest(octet_length(type), octet_length(tool), octet_length(paths), octet_length(folded),
+        octet_length(body)) <= 33554432);
+ALTER TABLE cogency.edits ADD CONSTRAINT edits_size CHECK (
+    greatest(octet_length(root), octet_length(tool), octet_length(paths), octet_length(folded),
+        octet_length(text), octet_length(record)) <= 33554432);
+ALTER TABLE cogency.usage ADD CONSTRAINT usage_size CHECK (octet_length(record) <= 33554432);
+ALTER TABLE cogency.contents ADD CONSTRAINT contents_size CHECK (octet_length(data) <= 67108864);
+ALTER TABLE cogency.withdrawn ADD CONSTRAINT withdrawn_size CHECK (length(id) <= 256 AND length(root) <= 256);
+ALTER TABLE cogency.conversations ADD CONSTRAINT conversations_size CHECK (
+    length(title) <= 4096
+    AND greatest(octet_length(folded_title), octet_length(folded_model), octet_length(folded_directory),
+        octet_length(folded_branch)) <= 65536
+    AND (parent IS NULL OR length(parent) <= 256)
+    AND (call IS NULL OR length(call) <= 256)
+    AND octet_length(record) <= 1048576
+    AND octet_length(changing) <= 100663296
+    AND octet_length(position) <= 4096
+);
+
+-- Usage. Names are one line, and those of projects that are not shared are their owner's to know.
+
+UPDATE cogency.usage SET
+        provider = left(regexp_replace(provider, '[\u0001-\u001f\u007f-\u009f\u2028\u2029]', ' ', 'g'), 256),
+        model = left(regexp_replace(model, '[\u0001-\u001f\u007f-\u009f\u2028\u2029]', ' ', 'g'), 256)
+    WHERE provider || model ~ '[\u0001-\u001f\u007f-\u009f\u2028\u2029]' OR length(provider) > 256
+        OR length(model) > 256;
+ALTER TABLE cogency.usage ADD CONSTRAINT usage_names CHECK (
+    provider !~ '[\u0001-\u001f\u007f-\u009f\u2028\u2029]' AND length(provider) <= 256
+    AND model !~ '[\u0001-\u001f\u007f-\u009f\u2028\u2029]' AND length(model) <= 256
+);
+
+CREATE OR REPLACE FUNCTION cogency.team_usage(since double precision, before double precision)
+RETURNS TABLE (
+    owner text, project text, provider text, model text, conversations bigint, requests bigint, input numeric,
+    output numeric, cached numeric, cost double precision
+)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    IF NOT pg_has_role(session_user, 'cogency_usage', 'member') THEN
+        RAISE insufficient_privilege USING MESSAGE = 'the usage of the team is for members of cogency_usage';
+    END IF;
+    RETURN QUERY
+        SELECT c.owner, CASE c.share WHEN 'own' THEN '' ELSE c.project END, u.provider, u.model,
+            count(DISTINCT (c.origin, c.id)), count(*), sum(u.input), sum(u.output), sum(u.cached), sum(u.cost)
+        FROM cogency.usage u JOIN cogency.conversations c ON c.origin = u.origin AND c.id = u.conversation
+        WHERE u.at >= since AND u.at < before
+        GROUP BY 1, 2, 3, 4;
+END
+$$;

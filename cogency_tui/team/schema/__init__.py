@@ -77,6 +77,8 @@ END
 $roles$;
 CREATE EXTENSION IF NOT EXISTS pg_trgm;
 CREATE SCHEMA IF NOT EXISTS cogency;
+-- All of it has one owner, whoever runs an update: the functions call each other as that role.
+SELECT set_config('role', pg_get_userbyid(nspowner), true) FROM pg_namespace WHERE nspname = 'cogency';
 CREATE TABLE IF NOT EXISTS cogency.versions (
     version integer PRIMARY KEY,
     name text NOT NULL,
