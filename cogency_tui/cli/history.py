@@ -324,7 +324,8 @@ def _table(rows: Iterable[Any]) -> list[str]:
     cells = [["user", "project", "model", "requests", "sent", "generated", "cost"]]
     for row in rows:
         figures = [f"{int(row[name] or 0):,}" for name in ("requests", "input", "output")]
-        names = [one_line(row[name]) for name in ("owner", "project", "model")]
+        # The names of projects that are shared with nobody are not there.
+        names = [one_line(name) for name in (row["owner"], row["project"] or "(own)", row["model"])]
         cells.append([*names, *figures, f"${row['cost'] or 0:.2f}"])
     widths = [max(len(row[at]) for row in cells) for at in range(7)]
     return [
