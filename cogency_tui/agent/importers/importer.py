@@ -189,6 +189,8 @@ class Importer:
         except ValueError:
             # Such conversations are found in all projects.
             project = "/"
+        if not dry:
+            session.count_lines()
         events = [*_checked_events(session, now)]
         if not events or len(session.id) > _LONGEST_KEY or not session.id:
             return None

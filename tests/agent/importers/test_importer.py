@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from cogency_tui.agent.agent import Agent
+from cogency_tui.agent.edits.undo_preview import difference
 from cogency_tui.agent.importers import importer as module
 from cogency_tui.agent.importers.importer import Importer, Tally
 from cogency_tui.agent.importers.session import Session, SessionFile
@@ -26,6 +27,7 @@ from cogency_tui.store.check_and_repair import check
 from cogency_tui.store.database import FILE
 from cogency_tui.store.edits import Edits
 from cogency_tui.store.store import Store, StoredConversation
+from cogency_tui.workspace import diff
 from tests.agent.importers.reading import FIXTURES
 from tests.peers.scripted import ScriptedProvider
 
@@ -77,7 +79,13 @@ async def test_sessions_are_stored_with_everything_that_is_known_of_them(store: 
         ("edit", "changed", "cart.py"),
         ("write", "created", "test_cart.py"),
     ]
+    results = {
+        event["id"]: event["payload"] for event in await store.events(cart.id) if event["type"] == "result"
+    }
     blobs = Blobs(store.database.path.parent / "blobs")
+    lines = [diff.count(difference(edit, blobs)) for edit in edits]
+    assert [results[edit.call].get("lines") for edit in edits] == [each._asdict() for each in lines]
+    assert lines[0] == (1, 1)
     assert b"sum(prices)" in blobs.read(edits[0].after.digest)
     assert (await store.usage(cart.id)).get("output", 0) > 0
     # What was spent there counts for no budget here.
