@@ -93,6 +93,21 @@ async def test_sessions_are_stored_with_everything_that_is_known_of_them(store: 
     assert check(store.database.path.parent) == []
 
 
+async def test_edits_have_the_mode_that_their_file_has_now(store: Store, home: Path, tmp_path: Path) -> None:
+    session = next((home / ".claude/projects/-home-ada-shop").glob("8cd0b153*.jsonl"))
+    shop = tmp_path / "shop"
+    session.write_text(session.read_text().replace("/home/ada/shop", str(shop)))
+    shop.mkdir()
+    (shop / "cart.py").touch(0o600)
+    await imported(store, home)
+    cart = next(each for each in await everything(store) if each.project == str(shop))
+    edits = await Edits(store.database).of_conversation(cart.id)
+    assert [(each.path, each.before.mode, each.after.mode) for each in edits][:2] == [
+        ("cart.py", 0o600, 0o600),
+        ("test_cart.py", 0, 0o644),
+    ]
+
+
 async def test_another_import_stores_only_what_is_new(store: Store, home: Path) -> None:
     session = next((home / ".claude/projects/-home-ada-shop").glob("8cd0b153*.jsonl"))
     lines = session.read_text().splitlines(keepends=True)
