@@ -14,6 +14,7 @@ from cogency_tui.acp.prompt_blocks import fenced
 from cogency_tui.acp.updates import Changes, Updates, kind_of
 from cogency_tui.agent.agent import Agent
 from cogency_tui.agent.permissions.gate import Answer, Inquiry, InquiryAnswer, Question
+from cogency_tui.agent.weekly_copy import WeeklyCopy
 from cogency_tui.config.options import options
 from cogency_tui.config.schema import PERMISSIONS, Permissions
 from cogency_tui.errors import CogencyError
@@ -46,6 +47,7 @@ class AcpSession:
         self._waiting = 0
         """Prompts that wait for the turn before theirs."""
         self._cancellations = 0
+        self._copy = WeeklyCopy(agent)
         agent.ask, agent.inquire = self._ask, self._inquire
 
     @property
@@ -133,6 +135,7 @@ class AcpSession:
                 elif event["type"] != "end":
                     # An error after which the turn continues has not ended it.
                     failure = ""
+        self._copy.begin()
         if failure.startswith(_LIMIT):
             return "max_turn_requests"
         if failure and stop != "cancelled":

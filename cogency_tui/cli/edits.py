@@ -331,6 +331,9 @@ def _done(plan: Plan, made: Sequence[Edit], conversation: str) -> str:
     if plan.tool == UNDO:
         undone = len({undone.edit for edit in made for undone in edit.undoes})
         edits = "1 edit" if undone == 1 else f"{undone:,} edits"
+        if not count:
+            gone = "was already gone, and counts" if undone == 1 else "were already gone, and count"
+            return f"Nothing to change: {edits} {gone} as reverted now. Redo with {command} --redo`."
         return f"Reverted {edits} in {files}. Redo with {command} --redo`."
     # Exactly these: without their numbers the command would revert the last turn.
     ids = " ".join(str(edit.id) for edit in made)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from cogency_tui.agent.agent import Agent
 from cogency_tui.agent.permissions.gate import Answer, Inquiry, InquiryAnswer, Question, Refusal
+from cogency_tui.agent.weekly_copy import WeeklyCopy
 from cogency_tui.cli.standard_streams import describe_args, print_json, print_text, talk
 from cogency_tui.cli.trust import print_unused
 from cogency_tui.errors import CogencyError, UsageError
@@ -82,11 +83,12 @@ async def run_turn(agent: Agent, options: RunOptions) -> int:
         agent.ask, agent.inquire = ask_at_terminal, inquire_at_terminal
     status: int | None = None
     loop = asyncio.get_running_loop()
-    until = options.limited()
+    until, copy = options.limited(), WeeklyCopy(agent)
 
     def interrupt() -> None:
         if until is not None:
             until.stop()
+        copy.stop()
         agent.interrupt()
 
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -148,6 +150,9 @@ async def run_turn(agent: Agent, options: RunOptions) -> int:
         gate = agent.gate(conversation)
         # What was refused on the way to what holds does not matter.
         refusals = gate.refusals if gate is not None and not (until and until.held) else ()
+        copy.begin()
+        await copy.finish()
+        await (await agent.store()).report(lambda notice: talk(f"◇ {notice}"))
     for refusal in refusals:
         talk(_advice(refusal))
     return FAILED if status is None or (refusals and status == DONE) else status

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal
 
 from cogency_tui.agent.agent import Agent
 from cogency_tui.agent.profile.profile import OFFER
+from cogency_tui.agent.weekly_copy import WeeklyCopy
 from cogency_tui.cli.run import DONE, FAILED, status_after
 from cogency_tui.cli.standard_streams import print_text
 from cogency_tui.cli.trust import print_unused
@@ -64,6 +65,7 @@ class LinearSession:
         """The work until a command of the user's succeeds."""
         questions = Questions(self._lines, self._run_while_asked)
         self._background = BackgroundNotices()
+        self._copy = WeeklyCopy(agent)
         agent.ask, agent.inquire = questions.ask, questions.inquire
 
     async def run(self, prompt: str, conversation_id: str | None) -> int:
@@ -84,6 +86,8 @@ class LinearSession:
                 await self.turn(prompt)
             while not self._left and (text := await self._message()) is not None:
                 await self._take(text.strip())
+            if not self._interactive:
+                await self._copy.finish()
         except asyncio.CancelledError:
             # Only this class cancels the task: the user leaves.
             if not self._left:
@@ -290,6 +294,7 @@ class LinearSession:
             self._drop_waiting()
         self.total = announcer.total or self.total
         self.last_output = announcer.last_output
+        self._copy.begin()
 
     def _steers(self, announcer: Announcer) -> bool:
         """Return whether a message waits, for which the turn ends."""

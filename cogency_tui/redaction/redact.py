@@ -1,6 +1,10 @@
 """The redaction of whole texts."""
 
-from collections.abc import Mapping
+import json
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Mapping, Sequence
+from operator import itemgetter
 from typing import Any, cast
 
 from cogency_tui.redaction.contextual_secrets import secrets_by_context
@@ -12,6 +16,9 @@ from cogency_tui.redaction.private_keys import PEM_BEGIN, parts_of_private_keys,
 from cogency_tui.redaction.remembered_secrets import KnownSecrets
 from cogency_tui.redaction.secret_files import is_secret_file, secrets_in_secret_file
 from cogency_tui.redaction.secret_spans import Span, merged
+
+_LITERAL = re.compile(r'"((?:[^"\\]|\\.)*+)"')
+"""A text within JSON text."""
 
 
 def has_secret(text: str) -> bool:
@@ -40,11 +47,33 @@ class Redactor:
             return [self.value(each, whole=whole) for each in cast("list[Any]", value)]
         if isinstance(value, dict):
             fields = cast("dict[Any, Any]", value)
-            return {
+            redacted = {
                 self.value(name, whole=whole): self._field(name, each, whole=whole)
                 for name, each in fields.items()
             }
+            return self._call(fields, redacted) if fields.get("type") == "call" else redacted
         return value
+
+    def json_text(self, text: str) -> str:
+        """Redact within the texts of JSON text, which remains JSON of the same structure."""
+        try:
+            parsed = json.loads(text)
+            redacted = self.value(parsed)
+            if redacted != parsed:
+                text = json.dumps(redacted, ensure_ascii=text.isascii())
+        except (ValueError, RecursionError):
+            return self.text(text)
+        # A name and its secret may be two texts of a list.
+        return _replaced_in_literals(text, secrets_of(text))
+
+    def _call(self, call: dict[Any, Any], redacted: dict[Any, Any]) -> dict[Any, Any]:
+        """Redact the content of a call event within its JSON; the model's own text is dropped where it
+        contains a secret."""
+        if isinstance(content := call.get("content"), str):
+            redacted["content"] = self.json_text(content)
+        if redacted.get("raw") != call.get("raw"):
+            del redacted["raw"]
+        return redacted
 
     def _field(self, name: Any, value: Any, *, whole: bool) -> Any:
         if isinstance(value, list):
@@ -69,3 +98,27 @@ def secrets_of(
     if parts:
         found += parts_of_private_keys(text, public=public)
     return merged(sorted(found))
+
+
+def _replaced_in_literals(text: str, spans: Sequence[Span]) -> str:
+    """Replace secrets of JSON text where they are in its texts; its structure stays."""
+    pieces: list[str] = []
+    done = 0
+    for found in _LITERAL.finditer(text) if spans else ():
+        start, end = found.span(1)
+        inside = spans[bisect_right(spans, start, key=itemgetter(1)) : bisect_left(spans, (end, 0))]
+        if inside:
+            within = [(max(first, start) - start, min(last, end) - start) for first, last in inside]
+            pieces += (text[done:start], _replaced_in_literal(found[1], within))
+            done = end
+    return "".join((*pieces, text[done:]))
+
+
+def _replaced_in_literal(literal: str, spans: Sequence[Span]) -> str:
+    redacted = replaced(literal, spans)
+    try:
+        json.loads(f'"{redacted}"')
+    except ValueError:
+        # A secret begins or ends within an escape sequence.
+        return MARKER
+    return redacted

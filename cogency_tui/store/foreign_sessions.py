@@ -124,7 +124,7 @@ def _is_other(known: Mapping[str, object], given: ForeignConversation) -> bool:
         # One that was imported while it was written has the beginning.
         if not (isinstance(stored, str) and isinstance(content, str)) or content.startswith(stored):
             continue
-        if redactor.value({"content": content})["content"] != stored:
+        if redactor.value(event)["content"] != stored:
             return True
     return False
 

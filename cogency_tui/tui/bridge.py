@@ -544,15 +544,13 @@ class Bridge:
         if waited:
             self._screen.post_message(self.QueueChanged())
         self._screen.post_message(self.TurnChanged())
-        if self.started is None and not self._closing and self.agent.settings.history.copies:
+        if self.started is None and not self._closing:
             self._screen.run_worker(self._copy_store, group="copy-store")
 
     async def _copy_store(self) -> None:
-        from cogency_tui.agent.weekly_copy import copy_if_due
+        from cogency_tui.agent.weekly_copy import copy_after_turn
 
-        with suppress(CogencyError):
-            if self.agent.lasting:
-                await copy_if_due(await self.agent.store())
+        await copy_after_turn(self.agent)
 
     def _report_until(self) -> None:
         """Show the last events, and what held if all work until a command succeeds has ended."""

@@ -218,6 +218,16 @@ def test_the_persons_lines_stay_when_the_agents_are_taken_back(run: Run, tell: T
     assert [(each["tool"], each["state"]) for each in listed(run)] == [("undo", ""), ("edit", "undone")]
 
 
+def test_edits_that_are_gone_already_count_as_reverted(run: Run, tell: Tell, project: Path) -> None:
+    tell(REPLACE)
+    (project / "greet.py").write_text('print("hello")\n')
+    done = revert(run)
+    assert done.stderr.startswith(
+        "Nothing to change: 1 edit was already gone, and counts as reverted now. Redo with"
+    )
+    assert [(each["tool"], each["state"]) for each in listed(run)] == [("undo", ""), ("edit", "undone")]
+
+
 def test_a_new_file_goes_and_comes_back(run: Run, tell: Tell, project: Path) -> None:
     tell('create new/deep/notes.txt with "one"')
     after = tree(project)

@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from cogency_tui.store.copies import copies_in
+from cogency_tui.store.database import LOCK
 from tests.cli.conftest import Run
 from tests.peers.chat import ChatPeer
 from tests.peers.server import Fault
@@ -363,3 +365,23 @@ def test_a_skill_is_started_by_its_name_as_in_the_app(run: Run, project: Path, s
     untrusted.write_text("---\nname: docx\ndescription: Writes.\n---\nWrite.\n")
     done = run("run", "/docx a", "--json", "--provider", "offline")
     assert "The skill docx is not trusted (review it with `cogency-tui trust`): sent as text." in done.stderr
+
+
+def test_a_turn_copies_the_history_once_it_is_a_day_old(run: Run, tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    assert run("run", "list files").returncode == 0
+    assert copies_in(data) == []
+    os.utime(data / LOCK, (0, 0))
+    assert run("run", "list files", COGENCY_HISTORY_COPIES="false").returncode == 0
+    assert copies_in(data) == []
+    assert run("run", "list files").returncode == 0
+    assert len(copies_in(data)) == 1
+
+
+def test_a_copy_of_the_history_that_fails_is_reported(run: Run, tmp_path: Path) -> None:
+    assert run("run", "list files").returncode == 0
+    os.utime(tmp_path / "data" / LOCK, (0, 0))
+    (tmp_path / "data/copies").write_text("in the way")
+    done = run("run", "list files")
+    assert done.returncode == 0
+    assert "◇ The weekly copy of the history failed:" in done.stderr

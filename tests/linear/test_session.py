@@ -10,6 +10,8 @@ import pytest
 
 from cogency_tui.agent.agent import Agent
 from cogency_tui.protocol.events import Event
+from cogency_tui.store.copies import copies_in
+from cogency_tui.store.database import LOCK
 from tests import forkserver
 from tests.tui.pty import Terminal
 
@@ -55,6 +57,15 @@ def test_a_piped_session_asks_changes_and_takes_back(project: Path) -> None:
     assert any(line.startswith("Tool edit done in ") for line in said)
     assert said.index("Allowed.") < said.index("Done.")
     assert (project / "greet.py").read_text() == 'print("hello")\n'
+
+
+def test_a_turn_copies_the_history_once_it_is_a_day_old(project: Path) -> None:
+    data = project.parent / "data"
+    assert piped(project, "list files\n").returncode == 0
+    assert copies_in(data) == []
+    os.utime(data / LOCK, (0, 0))
+    assert piped(project, "list files\n").returncode == 0
+    assert len(copies_in(data)) == 1
 
 
 def test_a_conversation_that_failed_says_so_when_it_is_continued(project: Path) -> None:

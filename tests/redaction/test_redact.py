@@ -135,6 +135,41 @@ def test_values_of_any_shape_are_gone_through() -> None:
     assert Redactor({"OWN": "our own value"}).value(["it is our own value"]) == ["it is [OWN is not shown]"]
 
 
+@pytest.mark.parametrize("key", KEYS.values(), ids=KEYS.keys())
+@pytest.mark.parametrize("text", ['API_KEY = "{}"\n', "{}\n", "token: '{}'", 'x = ["{}"]'])
+def test_the_json_of_a_call_keeps_its_structure(key: str, text: str) -> None:
+    def content(value: str) -> str:
+        return json.dumps({"name": "write", "args": {"content": text.format(value), "file": "é.py"}})
+
+    call = {"type": "call", "id": "c", "content": content(key), "raw": f'{{"content": "{key}\n"}}'}
+    redacted = Redactor({}).value(call)
+    assert redacted == {"type": "call", "id": "c", "content": content(MARKER)}
+    assert Redactor({}).value(redacted) == redacted
+
+
+def test_a_secret_beside_its_name_in_a_list_is_not_shown_in_a_call() -> None:
+    def content(secret: str) -> str:
+        return json.dumps({"name": "x", "args": {"command": ["curl", "--token", secret, "b"]}})
+
+    call = {"type": "call", "content": content(_MIXED)}
+    assert Redactor({}).value(call)["content"] == content(MARKER)
+
+
+@pytest.mark.parametrize("form", HOSTILE_FORMS)
+def test_a_call_remains_json_whatever_it_contains(form: str) -> None:
+    for text in (form, form * 5, f'k: "{form}', f"\n{form}\\"):
+        args = {"token": text, "list": ["api_key", text, {"password": [text]}], "after": "stays"}
+        call = {"type": "call", "content": json.dumps({"name": "write", "args": args})}
+        found = json.loads(Redactor({}).value(call)["content"])
+        assert (found["name"], [*found["args"]], found["args"]["after"]) == ("write", [*args], "stays")
+
+
+def test_the_content_of_a_call_that_is_no_json_is_text() -> None:
+    key = KEYS["github"]
+    for content, redacted in ((f"{{{key}", f"{{{MARKER}"), ("[" * 9000 + key, "[" * 9000 + MARKER)):
+        assert Redactor({}).value({"type": "call", "content": content})["content"] == redacted
+
+
 @pytest.mark.exhaustive
 @cases("step", [1, 7, 64, 100_000])
 def test_a_stream_shows_no_key_however_it_is_cut(step: int) -> None:

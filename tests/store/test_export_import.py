@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from cogency_tui.agent.export import Done, exchange
 from cogency_tui.errors import UsageError
 from cogency_tui.protocol.events import Event, Image
 from cogency_tui.redaction import MARKER
@@ -166,6 +167,25 @@ async def test_an_export_has_no_key(
         id = await other.database.write(partial(imported, lines=lines, blobs=elsewhere))
         assert [event.get("content") for event in await other.events(id)] == [f"it is {MARKER}"]
         assert len(await Edits(other.database).of_conversation(id)) == 1
+
+
+async def test_a_call_with_a_quoted_key_arrives_with_its_name_and_file(
+    store: Store, conversation: StoredConversation, directory: Path, tmp_path: Path
+) -> None:
+    def call(key: str) -> str:
+        return json.dumps({"name": "write", "args": {"file": "a.py", "content": f'API_KEY = "{key}"\n'}})
+
+    key = "sk-ant-api03-" + "aB3dE5gH7jK9mN1pQ2sT4vW6yZ8bC0dF"
+    await store.append(
+        conversation.id, {"type": "call", "timestamp": 1.0, "id": "c", "content": call(key), "raw": call(key)}
+    )
+    lines = await lines_of(store, conversation.id, Blobs(directory / "blobs"))
+    assert key not in "".join(lines)
+    async with await Store.open(tmp_path / "other") as other:
+        id = await other.database.write(partial(imported, lines=lines, blobs=Blobs(tmp_path / "other/blobs")))
+        (event,) = await other.events(id)
+        assert event == {"type": "call", "timestamp": 1.0, "id": "c", "content": call(MARKER)}
+        assert [each.tool for each in exchange([event]) if isinstance(each, Done)] == ["write"]
 
 
 def image_of(blobs: Blobs, content: bytes, **more: object) -> Image:

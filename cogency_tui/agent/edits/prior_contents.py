@@ -167,6 +167,13 @@ class Known(NamedTuple):
         return self.stamp == stamp and stamp.settled(self.read)
 
 
+class LinkAbove(NamedTuple):
+    """A symbolic link in place of a directory at a path of the journal; it may lead into the project."""
+
+    path: str
+    is_inside: bool
+
+
 class Contents:
     """The known contents of the files of `workspace`, by their paths in the journal.
 
@@ -281,6 +288,16 @@ class Contents:
             return replace(version, kept=stored.stored)
         # It may have been cleaned up since; if not, it now remains until the edit refers to it.
         return replace(version, kept=version.kept and self._blobs.has(version.digest))
+
+    def link_above(self, path: str) -> LinkAbove | None:
+        """Return the first symbolic link among the directories above a path."""
+        base, parts = self._workspace.split(located(self._workspace, path))
+        for depth in range(1, len(parts)):
+            above = base.joinpath(*parts[:depth])
+            if above.is_symlink():
+                is_inside = above.resolve().is_relative_to(self._workspace.root)
+                return LinkAbove(self._workspace.name_of(above), is_inside)
+        return None
 
     def now(self, path: str, limit: int | None = None) -> Version:
         """The current version at a path, stored up to `limit` bytes (or the general limit); a directory

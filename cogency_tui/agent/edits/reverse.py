@@ -122,7 +122,7 @@ class Reversal:
             ours = plan.then
             if step.blocked:
                 raise _Blocked(step.blocked)
-            result = self._reverted(change.after, ours, change.before)
+            result = self._reverted(change, ours)
         except (_Blocked, WorkspaceError) as error:
             self._block(step, ours, error)
             return
@@ -274,14 +274,15 @@ class Reversal:
                 path = plan.source if plan else ""
         self._obstacles[obstacle.path] = replace(obstacle, undoes=tuple(dict.fromkeys(undoes)))
 
-    def _reverted(self, base: Version, ours: Version, theirs: Version) -> Version:
-        """The current version without the change from `theirs` to `base`."""
-        result = self._content(base, ours, theirs)
+    def _reverted(self, change: FileChange, ours: Version) -> Version:
+        """The current version without the change."""
+        base, theirs = change.after, change.before
+        result = self._content(change.path, base, ours, theirs)
         if result.kind != "file":
             return result
         return replace(result, mode=_mode(base, ours, theirs))
 
-    def _content(self, base: Version, ours: Version, theirs: Version) -> Version:
+    def _content(self, path: str, base: Version, ours: Version, theirs: Version) -> Version:
         if not theirs.known:
             raise _Blocked("its earlier content is unknown")
         if ours.holds(theirs) or (base.known and base.holds(theirs)):
@@ -292,12 +293,19 @@ class Reversal:
         if ours.holds(base):
             return theirs
         if ours.kind == "absent":
-            raise _Blocked("it has been deleted or renamed since")
+            raise _Blocked(self._why_gone(path))
         if base.kind == "absent":
             raise _Blocked("another file has been created there since")
         if theirs.kind == "absent":
             raise _Blocked("it has changed since it was created")
         return self._merged(base, ours, theirs)
+
+    def _why_gone(self, path: str) -> str:
+        link = self._contents.link_above(path)
+        if link is None:
+            return "it has been deleted or renamed since"
+        where = "to another directory" if link.is_inside else "that leads outside the project"
+        return f"{shown(link.path)} is a symbolic link {where}"
 
     def _merged(self, base: Version, ours: Version, theirs: Version) -> Version:
         sides = base, ours, theirs

@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
+from stat import S_ISREG
 from typing import Any, cast
 
 import msgspec
@@ -33,6 +34,7 @@ READERS: Mapping[str, tuple[str, str]] = {
 """The modules and classes of the readers, by the names of their agents."""
 
 _FILE_MODE = 0o644
+_PERMISSIONS = 0o777
 _LONGEST_KEY = 256
 _LONGEST_LINE = 4_096
 _MOST_NAMED = 100
@@ -189,6 +191,8 @@ class Importer:
         except ValueError:
             # Such conversations are found in all projects.
             project = "/"
+        if not dry:
+            session.count_lines()
         events = [*_checked_events(session, now)]
         if not events or len(session.id) > _LONGEST_KEY or not session.id:
             return None
@@ -217,8 +221,9 @@ class Importer:
             path = edit.path.removeprefix(f"{project.rstrip('/')}/")
             if not is_portable(path) or edit.call not in tools or not session.project:
                 continue
+            mode = _mode_of(Path(project, path))
             before, after = (
-                ABSENT if content is None else self._blobs.version(content, _FILE_MODE)
+                ABSENT if content is None else self._blobs.version(content, mode)
                 for content in (edit.before, edit.after)
             )
             yield (
@@ -227,6 +232,15 @@ class Importer:
                 min(edit.timestamp, now),
                 FileChange(path, before, after),
             )
+
+
+def _mode_of(path: Path) -> int:
+    """Return the present mode of a file, as no agent records that of its edits."""
+    with suppress(OSError, ValueError):
+        state = path.lstat()
+        if S_ISREG(state.st_mode):
+            return state.st_mode & _PERMISSIONS
+    return _FILE_MODE
 
 
 def _callers_first(below: Sequence[tuple[SessionFile, Session]]) -> list[tuple[SessionFile, Session]]:

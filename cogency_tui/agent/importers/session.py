@@ -7,7 +7,7 @@ error.
 
 import json
 import math
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,6 +25,7 @@ from cogency_tui.protocol.events import (
 )
 from cogency_tui.protocol.plan import describe_plan
 from cogency_tui.tools.plan import planned_steps
+from cogency_tui.workspace import diff
 
 LONGEST_LINE = 64 << 20
 """Bytes of a line that is read; a longer one is counted as unknown."""
@@ -243,6 +244,15 @@ class Session:
         if before != after:
             self.edits.append(ForeignEdit(call, path, before, after, self._time(at)))
 
+    def count_lines(self) -> None:
+        """Add to the results the lines that calls changed in their file, where its contents are known."""
+        edits: dict[str, list[ForeignEdit]] = {}
+        for edit in self.edits:
+            edits.setdefault(edit.call, []).append(edit)
+        for event in (each.event for each in self.events):
+            if event["type"] == "result" and (counts := _lines_of(edits.get(event["id"], ()))):
+                event["payload"]["lines"] = {"added": counts.added, "removed": counts.removed}
+
     def skip(self, place: str, why: str) -> None:
         """Count something that is not understood."""
         self.unknown_count += 1
@@ -367,6 +377,22 @@ def parsed(text: bytes | str) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError):
         return None
+
+
+def _lines_of(edits: Sequence[ForeignEdit]) -> diff.LineCounts | None:
+    """Count the lines that edits of one file change; None where they are of several, or their content is no
+    text."""
+    if len({edit.path for edit in edits}) != 1:
+        return None
+    added = removed = 0
+    for edit in edits:
+        try:
+            before, after = ((each or b"").decode() for each in (edit.before, edit.after))
+        except UnicodeDecodeError:
+            return None
+        counts = diff.count(diff.body(before, after))
+        added, removed = added + counts.added, removed + counts.removed
+    return diff.LineCounts(added, removed)
 
 
 def _duration(value: float) -> float:

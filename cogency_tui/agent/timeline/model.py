@@ -5,7 +5,7 @@ Invariant: everything is placed once, when it is read; queries about a point are
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from cogency_tui.protocol.events import Event, Measure, begins_turn
 from cogency_tui.protocol.messages import Message, ToolSpec
@@ -80,7 +80,8 @@ class Exchange:
 @dataclass(frozen=True, slots=True)
 class PastFile:
     """A file as it was `then`. `change` is its total change by then, None if it was not touched yet;
-    `path_today` is its current path, as far as edits show, and `edits` are those that had changed it.
+    `path_today` is its current path, as far as edits show, and `edits` are those that had changed it. The
+    mode of `then` is only assumed if the conversation `is_foreign`: other agents do not record it.
     """
 
     path: str
@@ -88,6 +89,12 @@ class PastFile:
     path_today: str
     change: FileChange | None
     edits: tuple[Edit, ...]
+    is_foreign: bool = False
+
+    def compared_to(self, now: Version) -> Version:
+        """Return `then`, to be compared to the present version."""
+        is_assumed = self.is_foreign and self.then.kind == now.kind
+        return replace(self.then, mode=now.mode) if is_assumed else self.then
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,7 @@ from cogency_tui.providers.base import unanswered
 from cogency_tui.store.answer_items import StoredAnswerItems
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.edit_records import Edit, FileChange
+from cogency_tui.store.foreign_sessions import AGENTS
 from cogency_tui.store.requests import Request
 from cogency_tui.store.store import Store
 from cogency_tui.store.summaries import Summaries
@@ -42,6 +43,7 @@ def files_at(past: Past, index: int) -> list[PastFile]:
     """
     before, after = past.edits_until(index), past.edits_after(index)
     renamed = renames(sorted((*before, *after), key=_number))
+    is_foreign = past.conversation.source in AGENTS
     changed = [
         PastFile(
             each.change.path,
@@ -49,6 +51,7 @@ def files_at(past: Past, index: int) -> list[PastFile]:
             path_today(each.change.path, renamed, each.edits[-1].id),
             each.change,
             each.edits,
+            is_foreign,
         )
         for each in histories(before)
         if not each.is_replaced
@@ -60,7 +63,7 @@ def files_at(past: Past, index: int) -> list[PastFile]:
         path = edit.old_path or edit.path
         if path not in known and path not in made and edit.kind != "snapshot":
             today = path_today(edit.path, renamed, edit.id)
-            untouched.setdefault(path, PastFile(path, edit.before, today, None, ()))
+            untouched.setdefault(path, PastFile(path, edit.before, today, None, (), is_foreign))
         made.add(edit.path)
     return sorted(changed, key=_path) + sorted(untouched.values(), key=_path)
 
@@ -133,7 +136,7 @@ class Timeline:
                     compared.append((file, None))
                     continue
                 known = now.known and file.then.known
-                compared.append((file, now.equals(file.then) if known else None))
+                compared.append((file, now.equals(file.compared_to(now)) if known else None))
             return compared
 
         return await self._journal.reading(compare)
@@ -149,7 +152,7 @@ class Timeline:
             now = contents.now(file.path_today)
             old = file.path if file.path != file.path_today else ""
             gone = now.kind == "absent" or file.then.kind == "absent"
-            change = FileChange(file.path_today, file.then, now, "" if gone else old)
+            change = FileChange(file.path_today, file.compared_to(now), now, "" if gone else old)
             return difference(change, blobs)
 
         return await self._journal.reading(work)

@@ -38,11 +38,11 @@ def draw_agent_cost(node: AgentNode, width: int, styles: ThemeStyles) -> list[Li
 
 
 def _requests(measures: Sequence[Measure]) -> Iterator[Cost]:
-    """The figures of each request; one that is no cycle is a summary, a title, or a question of a tool."""
+    """The figures of each request; one with a purpose is a summary, a title, or a question of a tool."""
     number = 0
     for measure in measures:
-        number += "mode" in measure
-        yield cost_of(measure, f"Request {number}" if "mode" in measure else "Other request")
+        number += "purpose" not in measure
+        yield cost_of(measure, "Other request" if "purpose" in measure else f"Request {number}")
 
 
 def _family(node: AgentNode, width: int, styles: ThemeStyles) -> list[Line]:

@@ -278,7 +278,7 @@ class AgentDetails(Surface):
 
     async def _draw_cost(self, node: AgentNode) -> None:
         self._cost.show(lambda width, styles: Fixed(draw_agent_cost(node, width, styles)), retain=True)
-        self._tabs.show("cost", plural(sum("mode" in each for each in node.measures), "request"))
+        self._tabs.show("cost", plural(len(node.measures), "request"))
 
     async def _show_files(self, node: AgentNode) -> None:
         self._files.rows = node.files

@@ -185,7 +185,7 @@ def _change_row(call: CallUnit, change: FileChange, pen: Pen) -> Line:
     path = fit_path(reveal(change.path), _path_room(change.path, pen.width))
     name = styles("dim") if call.decision in _NOT_HERE else styles("text", attributes="bold")
     head = [Segment("✎ ", styles("dim" if call.decision else "edit")), Segment(path, name)]
-    counts = fit(f"  {_counts(call, change)}", pen.width - width_of(head))
+    counts = fit(f"  {_counts(call, change)}".rstrip(), pen.width - width_of(head))
     left = [*head, Segment(counts, styles("dim"))]
     return pen.apart(left, link if width_of([*left, *link]) + _GAP <= pen.width else [])
 
@@ -216,6 +216,8 @@ def _rename_row(call: CallUnit, changes: Sequence[FileChange], pen: Pen) -> Line
 
 
 def _counts(call: CallUnit, change: FileChange) -> str:
+    if not call.has_counts:
+        return ""
     is_empty = call.name == "write" and not (call.args.get("content") or change.removed)
     return "empty file" if is_empty else count_lines(change.added, change.removed)
 

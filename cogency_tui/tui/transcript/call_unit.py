@@ -416,6 +416,11 @@ class CallUnit(msgspec.Struct):
             self._changes = self._read_changes()
         return self._changes
 
+    @property
+    def has_counts(self) -> bool:
+        """True if it is known how many lines it changed; with imported calls it may not be."""
+        return self.lines is not None or "content" in self.args or bool(self.diff())
+
     def _read_changes(self) -> list[FileChange]:
         path = _relative(str(self.args.get("file", "")), self.root)
         if self.lines is not None:

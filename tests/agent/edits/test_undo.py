@@ -206,6 +206,18 @@ async def test_what_cannot_be_taken_back_is_said_and_left_alone(desk: Desk) -> N
     assert (desk.root / "z").read_text() == "1\n2\n"
 
 
+@pytest.mark.parametrize(
+    ("target", "where"), [("..", "that leads outside the project"), ("b", "to another directory")]
+)
+async def test_a_link_in_place_of_a_directory_is_named(desk: Desk, target: str, where: str) -> None:
+    desk.put("d/e/a", "1\n")
+    desk.put("b/x", "")
+    await desk.write(("d/e/a", "2\n"))
+    act(desk, f"mv d c; ln -s {target} d")
+    (obstacle,) = (await desk.undo.of_turn()).obstacles
+    assert (obstacle.path, obstacle.reason) == ("d/e/a", f"d is a symbolic link {where}")
+
+
 async def test_what_a_command_made_unreadable_is_recorded_and_said(desk: Desk) -> None:
     path = desk.put("a", "1\n")
     (edit,) = await desk.run("chmod 000 a")
@@ -581,7 +593,9 @@ async def test_a_directory_swapped_for_a_link_is_not_written_through(desk: Desk,
     (desk.root / "src").rename(tmp_path / "away")
     (desk.root / "src").symlink_to(outside)
     plan = await desk.undo.of_turn()
-    assert [each.reason for each in plan.obstacles] == ["it has been deleted or renamed since"]
+    assert [each.reason for each in plan.obstacles] == [
+        "src is a symbolic link that leads outside the project"
+    ]
     assert (outside / "a").read_text() == "2\n"
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from cogency_tui.agent.agent import Agent
+from cogency_tui.agent.edits.undo_preview import difference
 from cogency_tui.agent.importers import importer as module
 from cogency_tui.agent.importers.importer import Importer, Tally
 from cogency_tui.agent.importers.session import Session, SessionFile
@@ -26,6 +27,7 @@ from cogency_tui.store.check_and_repair import check
 from cogency_tui.store.database import FILE
 from cogency_tui.store.edits import Edits
 from cogency_tui.store.store import Store, StoredConversation
+from cogency_tui.workspace import diff
 from tests.agent.importers.reading import FIXTURES
 from tests.peers.scripted import ScriptedProvider
 
@@ -77,12 +79,33 @@ async def test_sessions_are_stored_with_everything_that_is_known_of_them(store: 
         ("edit", "changed", "cart.py"),
         ("write", "created", "test_cart.py"),
     ]
+    results = {
+        event["id"]: event["payload"] for event in await store.events(cart.id) if event["type"] == "result"
+    }
     blobs = Blobs(store.database.path.parent / "blobs")
+    lines = [diff.count(difference(edit, blobs)) for edit in edits]
+    assert [results[edit.call].get("lines") for edit in edits] == [each._asdict() for each in lines]
+    assert lines[0] == (1, 1)
     assert b"sum(prices)" in blobs.read(edits[0].after.digest)
     assert (await store.usage(cart.id)).get("output", 0) > 0
     # What was spent there counts for no budget here.
     assert (await store.spent(0.0)).dollars == 0.0
     assert check(store.database.path.parent) == []
+
+
+async def test_edits_have_the_mode_that_their_file_has_now(store: Store, home: Path, tmp_path: Path) -> None:
+    session = next((home / ".claude/projects/-home-ada-shop").glob("8cd0b153*.jsonl"))
+    shop = tmp_path / "shop"
+    session.write_text(session.read_text().replace("/home/ada/shop", str(shop)))
+    shop.mkdir()
+    (shop / "cart.py").touch(0o600)
+    await imported(store, home)
+    cart = next(each for each in await everything(store) if each.project == str(shop))
+    edits = await Edits(store.database).of_conversation(cart.id)
+    assert [(each.path, each.before.mode, each.after.mode) for each in edits][:2] == [
+        ("cart.py", 0o600, 0o600),
+        ("test_cart.py", 0, 0o644),
+    ]
 
 
 async def test_another_import_stores_only_what_is_new(store: Store, home: Path) -> None:

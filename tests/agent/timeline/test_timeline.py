@@ -1,6 +1,8 @@
 """The timeline: what it tells of a point is what was really sent, written and paid by then."""
 
 import json
+import sqlite3
+from functools import partial
 from pathlib import Path
 from time import time
 from typing import Any
@@ -485,5 +487,25 @@ async def test_an_empty_conversation_has_no_timeline(make_agent: MakeAgent) -> N
             await agent.timeline("none").read()
 
 
+def _set_source(connection: sqlite3.Connection, source: str) -> None:
+    connection.execute("UPDATE conversations SET source = ?", (source,))
+
+
 async def files_of(timeline: Timeline, past: Past, index: int) -> dict[str, tuple[PastFile, bool | None]]:
     return {file.path: (file, still) for file, still in await timeline.files(past, index)}
+
+
+async def test_the_mode_of_a_file_is_not_compared_in_an_imported_conversation(
+    make_agent: MakeAgent, project: Path
+) -> None:
+    async with make_agent(llm=ScriptedProvider(write("a.py", "1\n"), "Done.")) as agent:
+        await say(agent, "write it")
+        (project / "a.py").chmod(0o600)
+        timeline, store = agent.timeline("c"), await agent.store()
+        found: list[tuple[bool | None, str]] = []
+        for source in ("", "vibe"):
+            await store.database.write(partial(_set_source, source=source))
+            past = await timeline.read()
+            file, still = (await files_of(timeline, past, len(past.points) - 1))["a.py"]
+            found.append((still, await timeline.difference(file)))
+        assert found == [(False, "The mode of a.py changes from 644 to 600.\n"), (True, "")]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from cogency_tui.protocol.events import Event
+from cogency_tui.protocol.events import Event, LinesChanged
 from cogency_tui.tui.conversation.view import Conversation
 from cogency_tui.tui.kit.footer import key_parts
 from cogency_tui.tui.theme_styles import theme_styles_of
@@ -301,3 +301,17 @@ async def test_a_run_opens_at_a_hit_and_at_a_call_that_is_gone_to() -> None:
 def test_a_written_file_has_its_lines_or_is_empty(content: str, counts: str) -> None:
     write = [call("w", "write", file="new.py", content=content), result("w", "write", "created new.py")]
     assert any(line.startswith(f"✎ new.py  {counts}") for line in drawn([user("go"), *write]))
+
+
+@pytest.mark.parametrize(
+    ("lines", "counts"),
+    [(None, ""), ({"added": 0, "removed": 0}, "no change"), ({"added": 1, "removed": 2}, "+1 −2")],
+)
+def test_an_edit_has_the_lines_that_its_result_counts(lines: LinesChanged | None, counts: str) -> None:
+    done = result("e", "edit", "The file was updated.")
+    assert done["type"] == "result"
+    if lines is not None:
+        done["payload"]["lines"] = lines
+    found = drawn([user("go"), call("e", "edit", file="a.py", old="x", new="y"), done])
+    (row,) = (line for line in found if line.startswith("✎ a.py"))
+    assert row.removeprefix("✎ a.py").removesuffix("review").strip() == counts
