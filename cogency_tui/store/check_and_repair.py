@@ -41,6 +41,7 @@ from cogency_tui.store.migrations import NewerSchemaError, migrate, pending
 from cogency_tui.store.open_locks import Presence
 from cogency_tui.store.recovery import Recovered, recover, unreadable
 from cogency_tui.store.search.index_file import BLOBS, INDEX
+from cogency_tui.store.sqlite_connection import connect
 from cogency_tui.store.store import COLUMNS
 
 _MOST = 3
@@ -330,7 +331,7 @@ def _repaired(path: Path) -> list[str]:
     copy = free_name(path)
     if path.exists() and not _wal(companions(path)[0]):
         try:
-            with closing(sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None)) as connection:
+            with closing(connect(path, timeout=_PATIENCE)) as connection:
                 if reindexed(connection, copy) and not [*_structure(connection), *_rows(connection)]:
                     return [
                         f"The indexes of {path} were rebuilt; no row is lost. The earlier file is {copy}."
@@ -380,7 +381,7 @@ def _brought_back(path: Path, aside: Path) -> Iterator[str]:
 
 
 def _connected(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None)
+    connection = connect(path, timeout=_PATIENCE)
     connection.execute("PRAGMA foreign_keys = ON")
     return connection
 
@@ -406,12 +407,17 @@ def _recovered(path: Path, fresh: Path) -> Recovered:
 
 
 def _opened(copy: Path, schema: Path) -> sqlite3.Connection:
-    """Open the copy of a damaged database; a schema that cannot be read comes from `schema`."""
+    """Open the copy of a damaged database; a schema that cannot be read or lacks something comes from
+    `schema`."""
     try:
-        return open_to_read(copy, _PATIENCE)
+        with closing(open_to_read(copy, _PATIENCE)) as connection:
+            is_sound = not [*_schema(connection)]
+    except NewerSchemaError:
+        is_sound = True
     except sqlite3.DatabaseError:
-        if not schema_backup.restore(copy, schema):
-            raise
+        is_sound = False
+    if not is_sound:
+        schema_backup.restore(copy, schema)
     return open_to_read(copy, _PATIENCE)
 
 
@@ -606,16 +612,24 @@ def _copy(path: Path) -> Iterator[str]:
 
 
 def _schema(connection: sqlite3.Connection) -> Iterator[str]:
-    """Describe missing tables and indexes of the recorded migrations."""
+    """Describe missing tables, columns and indexes of the recorded migrations."""
     if pending(connection):
         return
-    with closing(sqlite3.connect(":memory:", isolation_level=None)) as whole:
+    with closing(connect(":memory:")) as whole:
         migrate(whole)
-        sql = "SELECT type || ' ' || name FROM sqlite_schema"
-        there = {name for (name,) in connection.execute(sql)}
-        missing = [name for (name,) in whole.execute(sql) if name not in there]
+        there = dict(_described(connection))
+        missing = [name for name, what in _described(whole) if name not in there or there[name] != what]
     if missing:
         yield f"{', '.join(missing[:_MOST])} missing"
+
+
+def _described(connection: sqlite3.Connection) -> Iterator[tuple[str, object]]:
+    """Yield the kind and name of each table, index and column, with what defines a column."""
+    for kind, name in connection.execute("SELECT type, name FROM sqlite_schema").fetchall():
+        yield f"{kind} {name}", None
+        if kind == "table":
+            for row in connection.execute(f'PRAGMA table_info("{name}")'):
+                yield f"column {name}.{row[1]}", row[2:]
 
 
 def _counted(rows: Mapping[str, int]) -> str:
