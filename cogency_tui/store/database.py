@@ -277,12 +277,12 @@ class Database:
 
     def _set_aside(self, what: str) -> None:
         name = set_aside(self.path)
-        self._notify(
+        self.notify(
             f"{what}: it is preserved as {name}, and a new one was created. Recover the readable part with "
             "`cogency-tui doctor --repair`."
         )
 
-    def _notify(self, notice: str) -> None:
+    def notify(self, notice: str) -> None:
         """Report to the user, now or in the next program that can."""
         self.notices.append(notice)
         unseen_notices.add(self.path.parent, notice)
@@ -321,7 +321,7 @@ class Database:
             copy = free_name(self.path)
             self._mended = reindexed(connection, copy)
             if self._mended:
-                self._notify(
+                self.notify(
                     f"An index in {self.path} was damaged and has been rebuilt; no data is lost. The "
                     f"earlier file is {copy}."
                 )

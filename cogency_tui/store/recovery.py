@@ -276,6 +276,12 @@ def _complete(target: sqlite3.Connection) -> None:
             f" GROUP BY {column}"
         )
     target.execute(
+        "UPDATE conversations SET project = coalesce((SELECT project FROM edits"
+        " WHERE conversation = conversations.id ORDER BY edits.id DESC LIMIT 1), ''), turns ="
+        f" (SELECT count(*) FROM events WHERE conversation_id = conversations.id AND {events.BEGINS_TURN})"
+        " WHERE provider = ''"
+    )
+    target.execute(
         "UPDATE conversations SET parent = NULL WHERE parent NOT IN (SELECT id FROM conversations)"
     )
     for table in ("edit_marks", "interrupted_edits", "merged_edits", "shared_edits"):
