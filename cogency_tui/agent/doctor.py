@@ -30,6 +30,7 @@ from cogency_tui.providers.models import Ending, ModelFacts, ending_of, load_mod
 from cogency_tui.search_paths import find_program
 from cogency_tui.store.check_and_repair import Damage, check, extent
 from cogency_tui.store.copies import DIRECTORY as COPIES
+from cogency_tui.store.copies import copies_in
 from cogency_tui.store.database import FILE
 from cogency_tui.store.search.index_file import BLOBS, INDEX
 from cogency_tui.store.search.search_thread import SearchService
@@ -292,7 +293,7 @@ async def _data(directory: Path) -> list[Finding]:
 
 async def verify_store(directory: Path) -> list[Finding]:
     """Read everything that the store in `directory` has, and check each event against the hash chain."""
-    if not (directory / FILE).exists():
+    if not ((directory / FILE).exists() or copies_in(directory)):
         return [Finding("store", "ok", f"{directory} has no history yet")]
     findings = await _data(directory)
     try:

@@ -10,18 +10,20 @@ import shutil
 import sqlite3
 import struct
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from hashlib import file_digest
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
-from cogency_tui.errors import StoreError
+from cogency_tui import private_files
+from cogency_tui.errors import StoreError, UsageError
 from cogency_tui.file_lock import file_lock
-from cogency_tui.store import event_chain, export_import, schema_backup
+from cogency_tui.store import event_chain, export_import, origins, schema_backup
 from cogency_tui.store.blobs import Blobs
-from cogency_tui.store.column_text import from_column
+from cogency_tui.store.column_text import from_column, to_column
 from cogency_tui.store.copies import copies_in
 from cogency_tui.store.database import (
     FILE,
@@ -36,11 +38,12 @@ from cogency_tui.store.database import (
     size_of,
     store_error,
 )
-from cogency_tui.store.events import stored_images
+from cogency_tui.store.events import BEGINS_TURN, stored_images
 from cogency_tui.store.migrations import NewerSchemaError, migrate, pending
 from cogency_tui.store.open_locks import Presence
 from cogency_tui.store.recovery import Recovered, recover, unreadable
 from cogency_tui.store.search.index_file import BLOBS, INDEX
+from cogency_tui.store.sqlite_connection import connect
 from cogency_tui.store.store import COLUMNS
 
 _MOST = 3
@@ -50,6 +53,16 @@ _MOST_SPANS = 20
 _FARTHEST = 1 << 62
 _APPENDED = ("edits", "usage")
 """Tables besides that of the events to which rows are only added."""
+
+_FIXED = {"edits": "edit", "usage": "usage record", "conversations": "conversation"}
+"""Tables with rows that do not change, as they are called."""
+
+_MUTABLE = {"before_kept", "after_kept"}
+_OF_CONVERSATIONS = {"project", "created", "call"}
+"""Columns of edits that change, and those of conversations that do not."""
+
+_NOT_OWN = "SELECT id FROM conversations WHERE source <> ''"
+_TURNS = f"SELECT count(*) FROM events WHERE conversation_id = ? AND {BEGINS_TURN}"
 
 _WAL_MAGIC = (0x377F0682, 0x377F0683)
 _WAL_HEADER = 32
@@ -91,7 +104,10 @@ def _check(directory: Path) -> list[Damage]:
     path = directory / FILE
     if not size_of(path):
         wal = companions(path)[0]
-        return [Damage(wal, f"it has no {FILE} beside it", True)] if size_of(wal) else []
+        if size_of(wal):
+            return [Damage(wal, f"it has no {FILE} beside it", True)]
+        what = "it is missing or empty, but there is a copy of its history: {}"
+        return [Damage(path, what.format(copy), True) for copy in copies_in(directory)[:1]]
     found = [Damage(companions(path)[0], what, True) for what in _wal(companions(path)[0])]
     try:
         with closing(open_to_read(path, _PATIENCE, untouched=True)) as connection:
@@ -162,9 +178,11 @@ def repair(directory: Path) -> list[str]:
         with file_lock(directory / LOCK, _PATIENCE) as alone:
             if not alone:
                 raise StoreError(f"{path} is being opened by another process.", "Try again.")
-            done = _repaired(path) if damaged and _is_broken(path) else []
-            done += _restored(path) if damaged else []
-            done += (line for each in aside for line in _brought_back(path, each))
+            is_broken = (damaged or not size_of(path)) and _is_broken(path)
+            done = _repaired(path) if is_broken else []
+            # Before the copies, which are older.
+            done += (line for each in reversed(aside) for line in _brought_back(path, each))
+            done += _restored(path) if damaged or aside else []
             return [*done, *_refilled(path)]
     except (OSError, sqlite3.Error) as exc:
         raise store_error(exc, path) from exc
@@ -194,6 +212,9 @@ def _restored(path: Path) -> list[str]:
             with suppress(sqlite3.Error), closing(open_to_read(copy, _PATIENCE, untouched=True)) as source:
                 connection.execute("BEGIN IMMEDIATE")
                 with connection:
+                    done += (f"{what} restored from {copy}." for what in _reclaimed(connection, source))
+                connection.execute("BEGIN IMMEDIATE")
+                with connection:
                     restored = _restored_from(connection, source, left)
                 left = [number for number in left if number not in restored]
                 if restored:
@@ -203,6 +224,14 @@ def _restored(path: Path) -> list[str]:
                 connection.execute("BEGIN IMMEDIATE")
                 with connection:
                     done += (f"{what} restored from {copy}." for what in _completed(connection, source))
+        for copy in copies:
+            with suppress(sqlite3.Error), closing(open_to_read(copy, _PATIENCE, untouched=True)) as source:
+                if not _is_continued(source, connection):
+                    continue
+                connection.execute("BEGIN IMMEDIATE")
+                with connection:
+                    done += (f"{what} restored from {copy}." for what in _reset(connection, source))
+                break
         connection.execute("BEGIN IMMEDIATE")
         with connection:
             event_chain.accept_losses(connection, left, time.time())
@@ -293,6 +322,78 @@ def _completed(connection: sqlite3.Connection, source: sqlite3.Connection) -> It
             yield f"{_plural(len(missing), 'row')} in {table} {'was' if len(missing) == 1 else 'were'}"
 
 
+def _reclaimed(connection: sqlite3.Connection, source: sqlite3.Connection) -> Iterator[str]:
+    """Restore the rows of conversations that a recovery has given new ones."""
+    ids = [id for (id,) in connection.execute("SELECT id FROM conversations WHERE provider = ''")]
+    restored: list[str] = []
+    for id in ids:
+        row = source.execute(f"SELECT {COLUMNS} FROM conversations WHERE id = ?", (id,)).fetchone()
+        if row is not None:
+            _set_conversation(connection, id, row)
+            restored.append(from_column(id))
+    if restored:
+        yield f"{_plural(len(restored), 'conversation')} ({_listed(restored)}) {_were(restored)}"
+
+
+def _set_conversation(connection: sqlite3.Connection, id: str | bytes, row: Sequence[Any]) -> None:
+    """Give a conversation the row that a copy has, with what has come since."""
+    names = COLUMNS.split(", ")
+    (since,) = connection.execute("SELECT updated FROM conversations WHERE id = ?", (id,)).fetchone()
+    (turns,) = connection.execute(_TURNS, (id,)).fetchone()
+    values = dict(zip(names, row, strict=True))
+    values["updated"] = max(values["updated"], since)
+    values["turns"] = max(values["turns"], turns)
+    if not connection.execute("SELECT 1 FROM conversations WHERE id = ?", (values["parent"],)).fetchone():
+        values["parent"] = None
+    assignments = ", ".join(f"{name} = ?" for name in names)
+    connection.execute(f"UPDATE conversations SET {assignments} WHERE id = ?", (*values.values(), id))
+
+
+def _reset(connection: sqlite3.Connection, source: sqlite3.Connection) -> Iterator[str]:
+    """Restore the rows of a copy that another program changed."""
+    for table, noun in _FIXED.items():
+        columns = _fixed_columns(source, connection, table)
+        changed = _changed_rows(source, connection, table)
+        assignments = ", ".join(f"{name} = ?" for name in columns)
+        for id in changed:
+            row = source.execute(f"SELECT {', '.join(columns)} FROM {table} WHERE id = ?", (id,)).fetchone()
+            connection.execute(f"UPDATE {table} SET {assignments} WHERE id = ?", (*row, id))
+        if changed:
+            were = f"{_were(changed)} changed by another program, and"
+            yield f"{_plural(len(changed), noun)} ({_listed(changed)}) {were} {_were(changed)}"
+
+
+def _changed_rows(
+    source: sqlite3.Connection, connection: sqlite3.Connection, table: str
+) -> list[int | str | bytes]:
+    """Return the ids of our own rows that a copy has with other values, in columns that do not change."""
+    owner = {"edits": "conversation", "usage": "conversation_id", "conversations": "id"}[table]
+    columns = ", ".join(_fixed_columns(source, connection, table))
+    sql = f"SELECT id, {columns} FROM {table} WHERE {owner} NOT IN ({_NOT_OWN}) ORDER BY id"
+    # Not the rows themselves: there may be many.
+    originals = {row[0]: hash(row) for row in source.execute(sql)}
+    return [row[0] for row in connection.execute(sql) if originals.get(row[0], hash(row)) != hash(row)]
+
+
+def _fixed_columns(source: sqlite3.Connection, connection: sqlite3.Connection, table: str) -> list[str]:
+    """Return the columns of both that do not change, without the id."""
+    there = {row[1] for row in source.execute(f"PRAGMA table_info({table})")}
+    names = [row[1] for row in connection.execute(f"PRAGMA table_info({table})") if row[1] in there]
+    fixed = _OF_CONVERSATIONS if table == "conversations" else {*names} - _MUTABLE
+    return [name for name in names if name in fixed and name != "id"]
+
+
+def _were(found: Collection[object]) -> str:
+    return "was" if len(found) == 1 else "were"
+
+
+def _listed(ids: Sequence[int | str | bytes]) -> str:
+    """List ids, the first ones of many."""
+    named = [from_column(id) if isinstance(id, (str, bytes)) else f"{id}" for id in ids]
+    more = f" and {len(named) - _MOST_SPANS:,} more" if len(named) > _MOST_SPANS else ""
+    return f"{', '.join(named[:_MOST_SPANS])}{more}"
+
+
 def _plural(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
@@ -310,8 +411,7 @@ def _restored_from(
             marks = ", ".join("?" * len(row))
             connection.execute(f"INSERT INTO conversations ({COLUMNS}) VALUES ({marks})", row)
         elif row is not None and not there[0]:
-            assignments = ", ".join(f"{name} = ?" for name in COLUMNS.split(", "))
-            connection.execute(f"UPDATE conversations SET {assignments} WHERE id = ?", (*row, id))
+            _set_conversation(connection, id, row)
     return {*event_chain.restore(connection, numbers, source)}
 
 
@@ -327,10 +427,15 @@ def _events(numbers: Sequence[int]) -> str:
 
 
 def _repaired(path: Path) -> list[str]:
+    if not (size_of(path) or size_of(companions(path)[0])):
+        private_files.write_file(path, b"")
+        with closing(_connected(path)) as connection:
+            migrate(connection)
+        return []
     copy = free_name(path)
     if path.exists() and not _wal(companions(path)[0]):
         try:
-            with closing(sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None)) as connection:
+            with closing(connect(path, timeout=_PATIENCE)) as connection:
                 if reindexed(connection, copy) and not [*_structure(connection), *_rows(connection)]:
                     return [
                         f"The indexes of {path} were rebuilt; no row is lost. The earlier file is {copy}."
@@ -360,27 +465,82 @@ def _brought_back(path: Path, aside: Path) -> Iterator[str]:
             raise
         yield f"No data can be recovered from {aside}: {exc}."
         return
-    blobs = Blobs(path.parent / BLOBS)
-    ours = "SELECT id FROM conversations WHERE call IS NULL ORDER BY created"
-    count = 0
     try:
-        with closing(_connected(fresh)) as source, closing(_connected(path)) as target:
-            there = set(target.execute(ours))
-            for (id,) in [row for row in source.execute(ours) if row not in there]:
-                lines = [json.dumps(line) for line in export_import.exported(source, from_column(id), blobs)]
-                target.execute("BEGIN IMMEDIATE")
-                with target:
-                    export_import.imported(target, lines, blobs)
-                count += 1
+        if _is_empty(path) and not _is_empty(fresh):
+            yield from _put_in_place(fresh, path, aside)
+        else:
+            yield from _merged(fresh, path, aside)
     finally:
         for file in (fresh, *companions(fresh)):
             file.unlink(missing_ok=True)
+
+
+def _is_empty(path: Path) -> bool:
+    """Return whether a database has never had an event."""
+    tables = ("conversations", "events", event_chain.TABLE)
+    with closing(open_to_read(path, _PATIENCE, untouched=True)) as connection:
+        return not any(connection.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchone() for table in tables)
+
+
+def _put_in_place(fresh: Path, path: Path, origin: Path) -> Iterator[str]:
+    """Replace an empty database by what was recovered from `origin`."""
+    for file in (path, *companions(path), schema_backup.path_of(path)):
+        file.unlink(missing_ok=True)
+    with closing(open_to_read(fresh, _PATIENCE)) as connection:
+        (conversations,) = connection.execute("SELECT count(*) FROM conversations").fetchone()
+        (events,) = connection.execute("SELECT count(*) FROM events").fetchone()
+    fresh.rename(path)
+    if origin in copies_in(path.parent):
+        made = time.strftime("%Y-%m-%d %H:%M", time.localtime(origin.stat().st_mtime))
+        yield f"What came after {made} is lost, when the copy was made that the history is restored from."
+    counted = f"{_plural(conversations, 'conversation')} with {_plural(events, 'event')}"
+    yield f"{counted} {'was' if conversations == 1 else 'were'} restored from {origin}."
+
+
+def _merged(fresh: Path, path: Path, aside: Path) -> Iterator[str]:
+    """Merge the conversations of a database into the current one, unless it has them."""
+    blobs = Blobs(path.parent / BLOBS)
+    ours = "SELECT id FROM conversations WHERE call IS NULL ORDER BY created"
+    count = 0
+    refused: list[str] = []
+    with closing(_connected(fresh)) as source, closing(_connected(path)) as target:
+        there = set(target.execute(ours))
+        for (id,) in [row for row in source.execute(ours) if row not in there]:
+            lines = [json.dumps(line) for line in export_import.exported(source, from_column(id), blobs)]
+            try:
+                target.execute("BEGIN IMMEDIATE")
+                with target:
+                    export_import.imported(target, lines, blobs)
+                    _make_own(target, source, from_column(id))
+            except UsageError:
+                refused.append(from_column(id))
+            else:
+                count += 1
+    if refused:
+        yield f"{_plural(len(refused), 'conversation')} of {aside} cannot be read: {_listed(refused)}."
     if count:
         yield f"{_plural(count, 'conversation')} of {aside} {'was' if count == 1 else 'were'} recovered."
 
 
+def _make_own(target: sqlite3.Connection, source: sqlite3.Connection, id: str) -> None:
+    """Give an imported conversation, with its sub-agents', the origin that it had."""
+    for conversation in export_import.tree(source, id):
+        if not conversation.source.startswith(origins.PREFIX):
+            target.execute(
+                "UPDATE OR IGNORE conversations SET imported = ?, source = ?, original = ?, trashed = ?"
+                " WHERE id = ?",
+                (
+                    conversation.imported,
+                    to_column(conversation.source),
+                    to_column(conversation.original),
+                    conversation.trashed,
+                    to_column(conversation.id),
+                ),
+            )
+
+
 def _connected(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None)
+    connection = connect(path, timeout=_PATIENCE)
     connection.execute("PRAGMA foreign_keys = ON")
     return connection
 
@@ -406,12 +566,17 @@ def _recovered(path: Path, fresh: Path) -> Recovered:
 
 
 def _opened(copy: Path, schema: Path) -> sqlite3.Connection:
-    """Open the copy of a damaged database; a schema that cannot be read comes from `schema`."""
+    """Open the copy of a damaged database; a schema that cannot be read or lacks something comes from
+    `schema`."""
     try:
-        return open_to_read(copy, _PATIENCE)
+        with closing(open_to_read(copy, _PATIENCE)) as connection:
+            is_sound = not [*_schema(connection)]
+    except NewerSchemaError:
+        is_sound = True
     except sqlite3.DatabaseError:
-        if not schema_backup.restore(copy, schema):
-            raise
+        is_sound = False
+    if not is_sound:
+        schema_backup.restore(copy, schema)
     return open_to_read(copy, _PATIENCE)
 
 
@@ -523,6 +688,7 @@ def _history(connection: sqlite3.Connection, path: Path) -> Iterator[Damage]:
         yield Damage(path, f"{_events(report.missing)} removed by another program, or lost", True)
     if report.altered:
         yield Damage(path, f"{_events(report.altered)} changed by another program", True)
+    is_compared = False
     for copy in copies_in(path.parent):
         with suppress(sqlite3.Error), closing(open_to_read(copy, _PATIENCE, untouched=True)) as source:
             lacking = [*_lacking(source, connection)] if report.is_whole else []
@@ -530,11 +696,22 @@ def _history(connection: sqlite3.Connection, path: Path) -> Iterator[Damage]:
                 lacking.insert(0, _plural(len(lost), "conversation"))
             if lacking:
                 yield Damage(path, f"{' and '.join(lacking)} of {copy.name} missing", True)
+            if not is_compared and _is_continued(source, connection):
+                is_compared = True
+                yield from (Damage(path, what, True) for what in _changed(source, connection))
+            if lacking:
                 return
             if report.is_whole and (differing := _rewritten(source, connection)):
                 what = f"event {differing} and later ones were changed by another program"
                 yield Damage(path, f"{what}; {copy} has the originals")
                 return
+
+
+def _changed(source: sqlite3.Connection, connection: sqlite3.Connection) -> Iterator[str]:
+    """Describe the rows that a copy has with other values, although they do not change."""
+    for table, noun in _FIXED.items():
+        if changed := _changed_rows(source, connection, table):
+            yield f"{_plural(len(changed), noun)} ({_listed(changed)}) changed by another program"
 
 
 def _lacking(source: sqlite3.Connection, connection: sqlite3.Connection) -> Iterator[str]:
@@ -606,16 +783,24 @@ def _copy(path: Path) -> Iterator[str]:
 
 
 def _schema(connection: sqlite3.Connection) -> Iterator[str]:
-    """Describe missing tables and indexes of the recorded migrations."""
+    """Describe missing tables, columns and indexes of the recorded migrations."""
     if pending(connection):
         return
-    with closing(sqlite3.connect(":memory:", isolation_level=None)) as whole:
+    with closing(connect(":memory:")) as whole:
         migrate(whole)
-        sql = "SELECT type || ' ' || name FROM sqlite_schema"
-        there = {name for (name,) in connection.execute(sql)}
-        missing = [name for (name,) in whole.execute(sql) if name not in there]
+        there = dict(_described(connection))
+        missing = [name for name, what in _described(whole) if name not in there or there[name] != what]
     if missing:
         yield f"{', '.join(missing[:_MOST])} missing"
+
+
+def _described(connection: sqlite3.Connection) -> Iterator[tuple[str, object]]:
+    """Yield the kind and name of each table, index and column, with what defines a column."""
+    for kind, name in connection.execute("SELECT type, name FROM sqlite_schema").fetchall():
+        yield f"{kind} {name}", None
+        if kind == "table":
+            for row in connection.execute(f'PRAGMA table_info("{name}")'):
+                yield f"column {name}.{row[1]}", row[2:]
 
 
 def _counted(rows: Mapping[str, int]) -> str:

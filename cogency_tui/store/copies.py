@@ -18,6 +18,7 @@ from cogency_tui import private_files
 from cogency_tui.errors import StoreError
 from cogency_tui.file_lock import file_lock
 from cogency_tui.store.database import FILE, backup, open_to_read, size_of, store_error
+from cogency_tui.store.sqlite_connection import connect
 
 DIRECTORY = "copies"
 INTERVAL = 7 * 24 * 3600.0
@@ -96,7 +97,7 @@ def lines(directory: str) -> Iterator[str]:
 def _copy(source: Path, fresh: Path) -> None:
     with closing(open_to_read(source, 5.0)) as connection:
         backup(connection, fresh)
-    with closing(sqlite3.connect(fresh, isolation_level=None)) as copy:
+    with closing(connect(fresh)) as copy:
         # Without a WAL it is one file, which can be read where nothing can be written.
         copy.execute("PRAGMA journal_mode = DELETE")
         (found,) = copy.execute("PRAGMA quick_check(1)").fetchone()

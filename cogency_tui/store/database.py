@@ -28,6 +28,7 @@ from cogency_tui.store import schema_backup, unseen_notices
 from cogency_tui.store.file_access_errors import OTHER_DIRECTORY, find_obstacle, find_refusal
 from cogency_tui.store.migrations import NewerSchemaError, migrate, pending
 from cogency_tui.store.recovery import rebuilt
+from cogency_tui.store.sqlite_connection import connect
 
 T = TypeVar("T")
 Work = Callable[[sqlite3.Connection], T]
@@ -251,7 +252,7 @@ class Database:
     def _reopened(self, damage: sqlite3.Error) -> sqlite3.Connection:
         """Connect to a damaged file after rebuilding its indexes, or else to a new file."""
         with suppress(sqlite3.Error):
-            with closing(sqlite3.connect(self.path, timeout=self._patience, isolation_level=None)) as raw:
+            with closing(connect(self.path, timeout=self._patience)) as raw:
                 mended = self._mend(raw)
             if mended:
                 return _open_file(self.path, self._patience)
@@ -276,12 +277,12 @@ class Database:
 
     def _set_aside(self, what: str) -> None:
         name = set_aside(self.path)
-        self._notify(
+        self.notify(
             f"{what}: it is preserved as {name}, and a new one was created. Recover the readable part with "
             "`cogency-tui doctor --repair`."
         )
 
-    def _notify(self, notice: str) -> None:
+    def notify(self, notice: str) -> None:
         """Report to the user, now or in the next program that can."""
         self.notices.append(notice)
         unseen_notices.add(self.path.parent, notice)
@@ -320,7 +321,7 @@ class Database:
             copy = free_name(self.path)
             self._mended = reindexed(connection, copy)
             if self._mended:
-                self._notify(
+                self.notify(
                     f"An index in {self.path} was damaged and has been rebuilt; no data is lost. The "
                     f"earlier file is {copy}."
                 )
@@ -376,7 +377,7 @@ def backup(connection: sqlite3.Connection, target: Path) -> None:
         OSError, sqlite3.Error: it cannot be written.
     """
     os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600))
-    with closing(sqlite3.connect(target)) as copy:
+    with closing(connect(target)) as copy:
         connection.backup(copy)
 
 
@@ -388,15 +389,10 @@ def open_to_read(path: Path, patience: float, *, untouched: bool = False) -> sql
         sqlite3.Error: the file cannot be read.
     """
     for mode in _READING[untouched:]:
-        connection = sqlite3.connect(
-            f"file:{quote(str(path))}?{mode}",
-            timeout=patience,
-            isolation_level=None,
-            check_same_thread=False,
-            uri=True,
+        connection = connect(
+            f"file:{quote(str(path))}?{mode}", timeout=patience, check_same_thread=False, uri=True
         )
         try:
-            connection.text_factory = _decode
             connection.execute("PRAGMA query_only = ON")
             connection.execute("SELECT 1 FROM sqlite_schema").fetchone()
         except sqlite3.OperationalError as exc:
@@ -426,10 +422,8 @@ def _open_file(path: Path, patience: float) -> sqlite3.Connection:
     # SQLite would open it for reading, and fail only at the first write.
     if not os.access(path, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
-    connection = sqlite3.connect(path, timeout=patience, isolation_level=None)
+    connection = connect(path, timeout=patience)
     try:
-        # Invalid bytes in a column must not make its whole row unreadable.
-        connection.text_factory = _decode
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute("PRAGMA synchronous = NORMAL")
         pending(connection)  # a newer schema is refused before anything is changed
@@ -453,10 +447,6 @@ def _newer(path: Path, exc: NewerSchemaError) -> StoreError:
         f"{path} was created by a newer version of cogency-tui: {exc}.",
         "Update cogency-tui, or set COGENCY_DATA to another directory.",
     )
-
-
-def _decode(raw: bytes) -> str:
-    return raw.decode("utf-8", "replace")
 
 
 def obstacle_in(directory: Path) -> StoreError | None:

@@ -17,6 +17,7 @@ from typing import Any
 from cogency_tui.store import event_chain, events
 from cogency_tui.store.column_text import from_column
 from cogency_tui.store.migrations import CONVERSIONS, migrate, pending
+from cogency_tui.store.sqlite_connection import connect
 
 _FARTHEST = 1 << 62
 """Row number above all that a program gives: such rows are damaged."""
@@ -73,7 +74,7 @@ def recover(source: sqlite3.Connection, path: Path) -> Recovered:
         OSError, sqlite3.Error: not even the list of tables can be read, or `path` cannot be written.
     """
     os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600))
-    with closing(sqlite3.connect(path, isolation_level=None)) as target:
+    with closing(connect(path)) as target:
         migrate(target)
         there = {name for (name,) in source.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
         found = Recovered()
@@ -107,7 +108,7 @@ def rebuilt(connection: sqlite3.Connection, path: Path) -> bool:
     try:
         if pending(connection) or not recover(connection, path).is_whole:
             return False
-        with closing(sqlite3.connect(path)) as fresh:
+        with closing(connect(path)) as fresh:
             fresh.backup(connection)
     except (OSError, sqlite3.Error):
         return False
@@ -274,6 +275,12 @@ def _complete(target: sqlite3.Connection) -> None:
             f" SELECT {column}, '', 'Recovered', '', '', '', min({moment}), max({moment}) FROM {table}"
             f" GROUP BY {column}"
         )
+    target.execute(
+        "UPDATE conversations SET project = coalesce((SELECT project FROM edits"
+        " WHERE conversation = conversations.id ORDER BY edits.id DESC LIMIT 1), ''), turns ="
+        f" (SELECT count(*) FROM events WHERE conversation_id = conversations.id AND {events.BEGINS_TURN})"
+        " WHERE provider = ''"
+    )
     target.execute(
         "UPDATE conversations SET parent = NULL WHERE parent NOT IN (SELECT id FROM conversations)"
     )

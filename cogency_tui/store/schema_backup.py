@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TypedDict, cast
 
 from cogency_tui import private_files
+from cogency_tui.store.sqlite_connection import connect
 
 _COUNTS = slice(28, 40)
 """Bytes of a database's header with its number of pages, zero for "as long as the file is", and its free
@@ -63,7 +64,7 @@ def restore(database: Path, source: Path) -> bool:
         return False
     with database.open("r+b") as file:
         file.write(_empty_first_page(schema["page_size"]))
-    with closing(sqlite3.connect(database, isolation_level=None)) as connection:
+    with closing(connect(database)) as connection:
         connection.execute("PRAGMA writable_schema = ON")
         connection.execute("BEGIN IMMEDIATE")
         with connection:
@@ -86,7 +87,7 @@ def _digest(body: bytes) -> bytes:
 def _version(database: Path) -> int | None:
     """Return the version of the schema, None where the first page is damaged; this checkpoints the WAL."""
     try:
-        with closing(sqlite3.connect(database)) as connection:
+        with closing(connect(database)) as connection:
             (version,) = connection.execute("PRAGMA schema_version").fetchone()
     except sqlite3.DatabaseError:
         return None
@@ -95,7 +96,7 @@ def _version(database: Path) -> int | None:
 
 def _empty_first_page(size: int) -> bytes:
     """Return the first page of a database of any length, with an empty schema."""
-    with closing(sqlite3.connect(":memory:", isolation_level=None)) as fresh:
+    with closing(connect(":memory:")) as fresh:
         fresh.execute(f"PRAGMA page_size = {size}")
         # Writes the page, which an untouched database does not have.
         fresh.execute("PRAGMA user_version = 0")

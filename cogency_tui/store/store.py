@@ -4,6 +4,7 @@ An awaited write is committed: it survives a killed process. Events are only app
 (title, turns, tokens, cost) is updated in the same transaction.
 """
 
+import asyncio
 import base64
 import re
 import secrets
@@ -20,7 +21,8 @@ from cogency_tui.errors import UsageError
 from cogency_tui.protocol.events import Diagnostic, Event, Measure, PlannedStep
 from cogency_tui.store import events, streaming_units, usage
 from cogency_tui.store.column_text import from_column, to_column
-from cogency_tui.store.database import Database
+from cogency_tui.store.copies import copies_in
+from cogency_tui.store.database import FILE, Database, companions, size_of
 from cogency_tui.store.project_scope import main_project, of_project
 from cogency_tui.store.usage import Spent
 
@@ -34,6 +36,10 @@ _FLAGS = [COLUMNS.split(", ").index(name) for name in ("renamed", "imported", "m
 _NUMBERS = ("created", "updated", "turns", "tokens", "cost", "renamed", "imported", "model_chosen")
 _OPTIONAL = ("parent", "call", "trashed", "forked_at")
 _SELECT = f"SELECT {COLUMNS} FROM conversations"
+_NEW = (
+    "{path} was missing or empty, and a new one was created, but there is a copy of your history, {copy}: "
+    "`cogency-tui doctor --repair` restores it."
+)
 _NEWEST_FIRST = "ORDER BY updated DESC, id DESC"
 _CANDIDATES = 5
 _ID = re.compile("[0-9a-v]{16}")
@@ -133,7 +139,11 @@ class Store:
         Raises:
             StoreError: it cannot be used (as in all methods, when the file or the disk fails).
         """
-        return cls(await Database.open(directory, patience=patience))
+        copies = await asyncio.to_thread(_copies_without_store, directory)
+        database = await Database.open(directory, patience=patience)
+        if copies:
+            database.notify(_NEW.format(path=database.path, copy=copies[0]))
+        return cls(database)
 
     @classmethod
     async def open_to_read(cls, directory: Path, *, patience: float = 5.0) -> Self:
@@ -422,6 +432,12 @@ class Store:
         key = to_column(id)
         if not await self.database.write(lambda connection: connection.execute(sql, (*values, key)).rowcount):
             raise events.missing(id)
+
+
+def _copies_without_store(directory: Path) -> list[Path]:
+    """Return the copies of a store that is missing or empty, the newest first."""
+    wal, _ = companions(path := directory / FILE)
+    return [] if size_of(path) or size_of(wal) else copies_in(directory)
 
 
 def insert(conversation: StoredConversation, connection: sqlite3.Connection) -> bool:

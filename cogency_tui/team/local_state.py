@@ -22,6 +22,7 @@ from cogency_tui.errors import StoreError
 from cogency_tui.store.column_text import from_column, to_column
 from cogency_tui.store.increments import START, Position
 from cogency_tui.store.project_scope import main_projects
+from cogency_tui.store.sqlite_connection import connect
 
 FILE = "team.db"
 WORKER_LOCK = "team.lock"
@@ -111,9 +112,7 @@ class LocalState:
             if not self.path.exists():
                 private_files.make_directory(data)
                 os.close(os.open(self.path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
-            self._connection = sqlite3.connect(
-                self.path, timeout=10, isolation_level=None, check_same_thread=False
-            )
+            self._connection = connect(self.path, timeout=10, check_same_thread=False)
             self._connection.execute("PRAGMA journal_mode = WAL")
             self._connection.executescript(_TABLES)
 

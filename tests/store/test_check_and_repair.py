@@ -2,6 +2,7 @@
 
 import shutil
 import sqlite3
+import time
 from io import BytesIO
 from itertools import cycle
 from pathlib import Path
@@ -11,7 +12,8 @@ import pytest
 from cogency_tui.errors import StoreError
 from cogency_tui.store import schema_backup
 from cogency_tui.store.blobs import Blobs
-from cogency_tui.store.check_and_repair import check, repair
+from cogency_tui.store.check_and_repair import check, extent, repair
+from cogency_tui.store.copies import make_copy
 from cogency_tui.store.database import FILE
 from cogency_tui.store.open_locks import Presence
 from cogency_tui.store.search.building import update
@@ -196,3 +198,46 @@ async def test_a_store_that_is_open_elsewhere_is_not_repaired(directory: Path) -
         repair(directory)
     elsewhere.leave()
     assert repair(directory)
+
+
+def rename_in_schema(path: Path, old: bytes, new: bytes) -> None:
+    """Change bytes of a row of the schema, as damage does."""
+    data = path.read_bytes()
+    assert data.count(old) == 1
+    path.write_bytes(data.replace(old, new))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b"tabledraftsdrafts", b"table\xe4raftsdrafts"),
+        (b"CREATE TABLE drafts", b"CREATE TABLE \xe4rafts"),
+        (b"    before_digest TEXT", b"    before_digesd TEXT"),
+        (b"    after_digest TEXT", b"    after\xffdigest TEXT"),
+        (b"event_chain (seq INTEGER PRIMARY", b"event_chain (seq INTEGDR PRIMARY"),
+    ],
+)
+async def test_a_damaged_name_in_the_schema_is_named_and_repaired_in_full(
+    directory: Path, old: bytes, new: bytes
+) -> None:
+    expected = await several(directory, 3)
+    rename_in_schema(directory / FILE, old, new)
+    assert check(directory)[0].of_store
+    assert repair(directory)
+    assert check(directory) == []
+    assert await counts(directory) == expected
+
+
+async def test_a_schema_with_names_that_are_no_text_is_an_error_of_every_opening(directory: Path) -> None:
+    expected = await several(directory, 2)
+    rename_in_schema(directory / FILE, b"tabledraftsdrafts", b"table\xe4raftsdrafts")
+    with pytest.raises(StoreError, match="is damaged"):
+        await Store.open_to_read(directory)
+    with pytest.raises(StoreError, match="is damaged"):
+        extent(directory)
+    with pytest.raises(StoreError, match="is damaged"):
+        make_copy(directory, time.time())
+    async with await Store.open(directory) as store:
+        assert "doctor --repair" in store.notices[0]
+    assert repair(directory)
+    assert await counts(directory) == expected

@@ -303,3 +303,126 @@ async def test_unreadable_and_removed_events_are_all_named(directory: Path) -> N
         "1 event (5) was removed by another program, or lost",
         "1 event (2) was changed by another program",
     ]
+
+
+async def _damaged_by(directory: Path, *statements: str) -> list[str]:
+    """Meddle with the store, and return what a check finds."""
+    _meddle(directory, *statements)
+    return [damage.what for damage in check(directory)]
+
+
+async def test_a_removed_row_of_a_conversation_with_its_events_comes_back(directory: Path) -> None:
+    first, second = await _filled(directory, 3, 2)
+    copy = make_copy(directory, time.time())
+    async with await Store.open(directory) as store:
+        await store.append(first.id, said("since the copy"))
+    assert await _damaged_by(directory, f"DELETE FROM conversations WHERE id = '{first.id}'")
+    assert f"1 conversation ({first.id}) was restored from {copy}." in repair(directory)
+    assert check(directory) == []
+    async with await Store.open(directory) as store:
+        found = await store.conversation(first.id)
+        assert found is not None
+        assert (found.title, found.project, found.turns) == ("message 0 of 3", "/p", 4)
+        assert {each.id for each in await store.conversations(limit=9)} == {first.id, second.id}
+
+
+async def test_a_removed_row_that_no_copy_has_is_made_from_the_events(directory: Path) -> None:
+    (made,) = await _filled(directory, 3)
+    _meddle(directory, "DELETE FROM conversations")
+    assert repair(directory)
+    assert check(directory) == []
+    async with await Store.open(directory) as store:
+        found = await store.conversation(made.id)
+        assert found is not None
+        assert (found.title, found.turns) == ("Recovered", 3)
+
+
+@pytest.mark.parametrize(
+    ("statement", "named"),
+    [
+        ("UPDATE edits SET path = '../../evil.txt' WHERE id = 1", "1 edit (1)"),
+        ("UPDATE edits SET kind = 'deleted', after_digest = '00ff' WHERE id = 1", "1 edit (1)"),
+        ("UPDATE usage SET cost = 1000", "1 usage record (1)"),
+        ("UPDATE conversations SET project = '/etc'", "1 conversation ({id})"),
+    ],
+)
+async def test_a_changed_row_that_never_changes_is_named_and_restored(
+    directory: Path, statement: str, named: str
+) -> None:
+    made = await with_edit(directory)
+    copy = make_copy(directory, time.time())
+    before = _rows(directory)
+    named = named.format(id=made.id)
+    assert await _damaged_by(directory, statement) == [f"{named} changed by another program"]
+    assert repair(directory) == [f"{named} was changed by another program, and was restored from {copy}."]
+    assert check(directory) == []
+    assert _rows(directory) == before
+
+
+async def test_what_a_user_changes_is_no_damage(directory: Path) -> None:
+    made = await with_edit(directory)
+    make_copy(directory, time.time())
+    async with await Store.open(directory) as store:
+        await store.rename(made.id, "another title")
+    _meddle(
+        directory, "UPDATE edits SET before_kept = 0", f"UPDATE conversations SET trashed = {time.time()}"
+    )
+    assert check(directory) == []
+
+
+@pytest.mark.parametrize("how", ["zeroed", "removed"])
+async def test_a_lost_store_comes_back_from_the_copy_as_ones_own(directory: Path, how: str) -> None:
+    made = await with_edit(directory)
+    copy = make_copy(directory, time.time())
+    assert copy is not None
+    before = _rows(directory)
+    path = directory / FILE
+    path.write_bytes(bytes(path.stat().st_size)) if how == "zeroed" else path.unlink()
+    found = [damage.what for damage in check(directory)]
+    assert how == "zeroed" or found == [f"it is missing or empty, but there is a copy of its history: {copy}"]
+    done = repair(directory)
+    assert any(line.startswith("What came after 20") for line in done)
+    assert f"1 conversation with 2 events was restored from {copy}." in done
+    assert check(directory) == []
+    assert _rows(directory) == before
+    async with await Store.open(directory) as store:
+        (found,) = await store.conversations(limit=9)
+        assert (found.id, found.imported) == (made.id, False)
+
+
+async def test_a_store_that_is_begun_beside_a_copy_says_so_and_gets_ones_own(directory: Path) -> None:
+    made = await with_edit(directory)
+    make_copy(directory, time.time())
+    (directory / FILE).unlink()
+    async with await Store.open(directory) as store:
+        (notice,) = store.notices
+        assert "there is a copy of your history" in notice
+        await store.acknowledge()
+    (new,) = await _filled(directory, 1)
+    assert repair(directory)
+    async with await Store.open(directory) as store:
+        found = {each.id: each for each in await store.conversations(limit=9)}
+    assert set(found) == {made.id, new.id}
+    assert not found[made.id].imported
+
+
+async def with_edit(directory: Path) -> StoredConversation:
+    """A conversation with an edit and usage."""
+    (made,) = await _filled(directory, 2)
+    async with await Store.open(directory) as store:
+        await store.record_usage(made.id, {"input": 1, "output": 2, "cost": 0.5})
+    _meddle(
+        directory,
+        "INSERT INTO edits (conversation, caller, turn, project, call, tool, path, old_path, made, kind,"
+        " timestamp, undoes, before_kind, before_digest, before_size, before_mode, before_kept,"
+        " after_kind, after_digest, after_size, after_mode, after_kept)"
+        f" VALUES ('{made.id}', '', 1, '/p', 'c', 'edit', 'f', '', '', 'edit', 1.0, '[]', 'file', '', 0, 0, 0,"
+        " 'absent', '', 0, 0, 0)",
+    )
+    return made
+
+
+def _rows(directory: Path) -> list[list[object]]:
+    with closing(sqlite3.connect(directory / FILE)) as connection:
+        tables = ("conversations", "events", "edits", "usage", "origins", "event_chain")
+        return [connection.execute(f"SELECT * FROM {table}").fetchall() for table in tables]

@@ -37,6 +37,7 @@ from cogency_tui.store.search.index_file import (
     unseal,
 )
 from cogency_tui.store.search.postings import SHIFT, WIDTH, decode, encode, numbers_of
+from cogency_tui.store.sqlite_connection import connect
 
 _STEP_TEXT = 12_000_000
 _STEP_ROWS = 40_000
@@ -89,9 +90,8 @@ def _update(directory: Path, rebuild: bool, stopped: Callable[[], bool]) -> Iter
     path = directory / INDEX
     with suppress(FileExistsError):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600))
-    connection = sqlite3.connect(path, timeout=10, isolation_level=None)
+    connection = connect(path, timeout=10)
     try:
-        connection.text_factory = _decoded
         # Before anything is in it: texts of some thousand bytes fill large pages better.
         connection.execute("PRAGMA page_size = 16384")
         connection.execute("PRAGMA journal_mode = WAL")
@@ -315,7 +315,3 @@ def _chunks(
     while rows := read(connection, after, _READ):
         yield rows
         after = rows[-1][0]
-
-
-def _decoded(raw: bytes) -> str:
-    return raw.decode("utf-8", "replace")
