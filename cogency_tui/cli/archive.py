@@ -107,11 +107,12 @@ def export_files(directory: Path, form: Literal["md", "html"], theme: str) -> in
 
 
 def import_file(path: Path | None) -> int:
-    """Store the conversations of a file, or of stdin.
+    """Store the conversations of a file, or of stdin (also `-`).
 
     Raises:
         UsageError: it cannot be read, or is no export.
     """
+    path = None if path == Path("-") else path
     name = str(path or "stdin")
     try:
         with path.open("rb") if path else _stdin() as source:

@@ -279,12 +279,30 @@ def _import_agents(options: argparse.Namespace) -> int:
     project = None if options.all else Path.cwd().resolve()
 
     async def run() -> int:
-        async with opened_store() as store:
+        async with _store_to_count() if options.dry_run else opened_store() as store:
             return await import_agents(
                 store, names, project, dry=options.dry_run, follow=options.follow, as_json=options.json
             )
 
     return asyncio.run(run())
+
+
+@asynccontextmanager
+async def _store_to_count() -> "AsyncGenerator[Store]":
+    """The user's store; where there is none yet, an empty one that leaves no files behind."""
+    from tempfile import TemporaryDirectory
+
+    from cogency_tui.store.database import FILE
+    from cogency_tui.store.store import Store
+    from cogency_tui.temporary_files import prefix
+
+    if (data_path() / FILE).exists():
+        async with opened_store() as store:
+            yield store
+        return
+    with TemporaryDirectory(prefix=prefix("import")) as directory:
+        async with await Store.open(Path(directory)) as store:
+            yield store
 
 
 def _sync(options: argparse.Namespace) -> int:

@@ -87,18 +87,37 @@ def _report(tally: Tally, *, dry: bool, as_json: bool) -> None:
         return
     if tally.sessions or tally.unchanged:
         _report_new(tally, dry=dry)
-    problems: list[str] = []
-    if tally.unread:
-        problems.append(f"{tally.unread:,} session{'' if tally.unread == 1 else 's'} could not be read")
-    if tally.unknown:
-        records = "1 record was" if tally.unknown == 1 else f"{tally.unknown:,} records were"
-        problems.append(f"{records} not understood and left out")
-    if problems:
-        talk(f"{tally.title}: {' and '.join(problems)}:")
+    if problems := _problems(tally):
+        talk(f"{tally.title}: {_listed(problems)}{_left_alone(tally)}:")
     for problem in tally.problems[:_MOST_PROBLEMS]:
         talk(f"  {problem}")
     if len(tally.problems) > _MOST_PROBLEMS:
         talk("  … --json lists more.")
+
+
+def _problems(tally: Tally) -> list[str]:
+    """Say how much was left out, and why."""
+    found: list[str] = []
+    if tally.unread:
+        found.append(f"{tally.unread:,} session{'' if tally.unread == 1 else 's'} could not be read")
+    if tally.unknown:
+        records = "1 record was" if tally.unknown == 1 else f"{tally.unknown:,} records were"
+        found.append(f"{records} not understood and left out")
+    if tally.cut:
+        found.append("1 text was cut" if tally.cut == 1 else f"{tally.cut:,} texts were cut")
+    return found
+
+
+def _left_alone(tally: Tally) -> str:
+    """Say why the problems may be fewer than at the last import."""
+    if not tally.unchanged:
+        return ""
+    sessions = "1 session has" if tally.unchanged == 1 else f"{tally.unchanged:,} sessions have"
+    return f" ({sessions} not changed, and not been read again)"
+
+
+def _listed(parts: Sequence[str]) -> str:
+    return " and ".join([", ".join(parts[:-1]), parts[-1]]) if len(parts) > 1 else parts[0]
 
 
 def _report_new(tally: Tally, *, dry: bool) -> None:

@@ -32,7 +32,7 @@ def test_all_conversations_go_to_another_machine_and_back(
     done = run("conversations", "export", "--all")
     assert (done.returncode, done.stderr) == (0, "2 conversations exported.\n")
     there = {"COGENCY_DATA": str(tmp_path / "there")}
-    moved = run("import", stdin=done.stdout, **there)
+    moved = run("import", "-", stdin=done.stdout, **there)
     assert (moved.returncode, moved.stdout, moved.stderr) == (0, "", "2 conversations imported.\n")
     file = tmp_path / "all.jsonl"
     file.write_text("before")

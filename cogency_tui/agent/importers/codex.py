@@ -110,7 +110,7 @@ class Codex:
         thread = _Thread(session)
         paths = self._index.threads.get(id) or [file.path]
         if about := heading(paths[0]):
-            with session.at(f"{paths[0].name} line 1"):
+            with session.at("line 1"):
                 thread.describe(about)
         for path, end in [*bases(self._index, paths[0]), *((path, None) for path in paths)]:
             if not file_stamp(path):
@@ -183,7 +183,7 @@ class _Thread:
             ordinal = record.get("ordinal")
             if end is not None and isinstance(ordinal, int) and ordinal >= end:
                 return
-            with self.session.at(f"{path.name} {place}"):
+            with self.session.at(place if is_first else f"{path.name} {place}"):
                 self._record(f"{self._segment}{place}", record)
 
     def _record(self, place: str, record: dict[str, Any]) -> None:

@@ -13,6 +13,7 @@ from typing import Any, cast
 
 import msgspec
 
+from cogency_tui.agent.importers.records import in_words
 from cogency_tui.agent.importers.session import Reader, Session, SessionFile
 from cogency_tui.errors import StoreError
 from cogency_tui.protocol.events import Event, Measure
@@ -46,7 +47,8 @@ _DEEPEST = 20
 class Tally:
     """What an import of the agent `name` has come to: sessions that were read or left as they are
     (`unchanged`), that could not be read at all (`unread`), or are of another project (`elsewhere`); new
-    `conversations` and `events`; the count of records that were not understood; and the places of both.
+    `conversations` and `events`; the counts of records that were not understood, and of texts that were
+    `cut`; and the places of all these.
     """
 
     name: str
@@ -57,6 +59,7 @@ class Tally:
     conversations: int = 0
     events: int = 0
     unknown: int = 0
+    cut: int = 0
     problems: list[str] = field(default_factory=list[str])
 
     @property
@@ -155,6 +158,7 @@ class Importer:
             tally.events += stored.events
         tally.sessions += 1
         tally.unknown += session.unknown_count
+        tally.cut += session.cut_count
         room = max(0, _MOST_NAMED - len(tally.problems))
         tally.problems += [f"{file.path}: {problem}" for problem in session.unknown[:room]]
 
@@ -274,7 +278,7 @@ def _checked_events(session: Session, now: float) -> Iterator[tuple[str, Event]]
                 raise ValueError("its id is too long")
             yield key, checked_event(event, now)
         except (ValueError, TypeError, KeyError, RecursionError) as exc:
-            session.skip(key[:80], str(exc))
+            session.skip(key[:80], in_words(exc))
             if event["type"] == "call":
                 left_out.add(id)
 
@@ -286,7 +290,7 @@ def _checked_usage(session: Session, now: float) -> Iterator[tuple[str, float, M
             require_amounts(usage.measure)
             json.dumps(usage.measure)
         except (ValueError, TypeError) as exc:
-            session.skip(usage.key[:80], str(exc))
+            session.skip(usage.key[:80], in_words(exc))
         else:
             texts = {
                 name: _short(value, _LONGEST_KEY)

@@ -1,7 +1,8 @@
-"""What readers need for the records of other programs: values of the expected type, or a `TypeError`, which
-`Session.at` counts."""
+"""What readers need for the records of other programs: values of the expected type, or an
+`UnexpectedValueError`, which `Session.at` counts."""
 
 import os
+import re
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,9 +13,54 @@ _RUNNING = 3600.0
 """Seconds since the last change of a file, after which its program no longer works at the session."""
 
 
+_KINDS = {
+    "str": "text",
+    "string": "text",
+    "list": "a list",
+    "dict": "an object",
+    "bool": "true or false",
+    "int": "a number",
+    "float": "a number",
+    "NoneType": "nothing",
+}
+"""Types of JSON for the user, by their names in Python and in its errors."""
+
+_USED_AS_ANOTHER = re.compile(r"'(\w+)' object|(\w+) (?:indices|object)\b")
+
+
+class UnexpectedValueError(TypeError):
+    """A value has another type than the reader expects; the message says so in words."""
+
+
+def in_words(error: Exception) -> str:
+    """Say what a record has that its reader does not expect, given the error."""
+    match error:
+        case KeyError(args=(name, *_)):
+            return f"{name!r} is missing"
+        case IndexError():
+            return "an item of a list is missing"
+        case RecursionError():
+            return "it is nested too deeply"
+        case ArithmeticError():
+            return "a number is out of range"
+        case UnexpectedValueError():
+            return str(error)
+        case TypeError() | AttributeError():
+            found = _USED_AS_ANOTHER.search(str(error))
+            kind = _KINDS.get((found[1] or found[2]) if found else "", "a value")
+            # Readers look up fields, and go through items.
+            return f"{kind} in place of {'a list' if 'iter' in str(error) else 'an object'}"
+        case _:
+            return str(error)
+
+
+def _kind(value: object) -> str:
+    return _KINDS.get(type(value).__name__, "a value")
+
+
 def text(value: object) -> str:
     if not isinstance(value, str):
-        raise TypeError(f"{type(value).__name__} in place of text")
+        raise UnexpectedValueError(f"{_kind(value)} in place of text")
     return value
 
 
@@ -25,13 +71,13 @@ def text_of(value: object) -> str:
 
 def an_object(value: object) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise TypeError(f"{type(value).__name__} in place of an object")
+        raise UnexpectedValueError(f"{_kind(value)} in place of an object")
     return cast("dict[str, Any]", value)
 
 
 def objects(value: object) -> list[dict[str, Any]]:
     if not isinstance(value, list):
-        raise TypeError(f"{type(value).__name__} in place of a list")
+        raise UnexpectedValueError(f"{_kind(value)} in place of a list")
     return [an_object(each) for each in cast("list[Any]", value)]
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, cast
 
+from cogency_tui.agent.importers.records import in_words
 from cogency_tui.protocol.events import (
     CallEvent,
     CallState,
@@ -111,7 +112,10 @@ class Session:
     usage: list[ForeignUsage] = field(default_factory=list[ForeignUsage])
     edits: list[ForeignEdit] = field(default_factory=list[ForeignEdit])
     unknown: list[str] = field(default_factory=list[str])
+    """The places of data that is not understood, and of texts that were cut."""
+
     unknown_count: int = 0
+    cut_count: int = 0
     _keys: set[str] = field(default_factory=set[str])
     _open: dict[str, str] = field(default_factory=dict[str, str])
     """The tools of the calls without a result, by their keys."""
@@ -125,7 +129,7 @@ class Session:
         """Add a message of the user; an empty one is left out. A `steered` one was sent while the model
         worked, and reached it between two steps."""
         if text.strip():
-            event: UserEvent = {"type": "user", "timestamp": self._time(at), "content": _cut(text)}
+            event: UserEvent = {"type": "user", "timestamp": self._time(at), "content": self._cut(key, text)}
             if steered:
                 event["steered"] = True
             self._add(key, event)
@@ -142,7 +146,7 @@ class Session:
         duration: float = 0.0,
     ) -> None:
         """Add a command that the user ran, with what it wrote."""
-        output = _cut(output)
+        output = self._cut(key, output)
         event: UserEvent = {
             "type": "user",
             "timestamp": self._time(at),
@@ -164,7 +168,7 @@ class Session:
                 "type": "think",
                 "timestamp": self._time(at),
                 "id": key,
-                "content": _cut(text),
+                "content": self._cut(key, text),
             }
             if summary:
                 event["summary"] = True
@@ -177,7 +181,7 @@ class Session:
                 "type": "respond",
                 "timestamp": self._time(at),
                 "id": key,
-                "content": _cut(text),
+                "content": self._cut(key, text),
             }
             self._add_answer(key, event, cycle)
 
@@ -212,7 +216,7 @@ class Session:
         if tool is None:
             raise ValueError("a result without a call")
         if isinstance(content, str):
-            content = _cut(content)
+            content = self._cut(key, content)
         line = outcome.strip() or _first_line(content)
         payload: ResultPayload = {
             "outcome": line,
@@ -256,8 +260,20 @@ class Session:
     def skip(self, place: str, why: str) -> None:
         """Count something that is not understood."""
         self.unknown_count += 1
+        self._name(place, why)
+
+    def _name(self, place: str, why: str) -> None:
         if len(self.unknown) < MOST_NAMED:
             self.unknown.append(f"{place}: {why}"[:300])
+
+    def _cut(self, key: str, text: str) -> str:
+        """Cut a text that is too long, and count it."""
+        if len(text) <= LONGEST_TEXT:
+            return text
+        self.cut_count += 1
+        whole, part = len(text) / (1 << 20), LONGEST_TEXT >> 20
+        self._name(key[:80], f"cut after {part} of {whole:.1f} Mi characters")
+        return text[:LONGEST_TEXT] + "\n[cut]"
 
     @contextmanager
     def at(self, place: str) -> Generator[None]:
@@ -265,7 +281,7 @@ class Session:
         try:
             yield
         except _OTHER_FORMS as exc:
-            self.skip(place, f"{type(exc).__name__}: {exc}")
+            self.skip(place, in_words(exc))
 
     def has(self, key: str) -> bool:
         """Return whether there is an event with this key."""
@@ -397,10 +413,6 @@ def _lines_of(edits: Sequence[ForeignEdit]) -> diff.LineCounts | None:
 
 def _duration(value: float) -> float:
     return float(value) if math.isfinite(value) and value >= 0 else 0.0
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= LONGEST_TEXT else text[:LONGEST_TEXT] + "\n[cut]"
 
 
 def _first_line(content: object) -> str:

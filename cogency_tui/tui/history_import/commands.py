@@ -98,6 +98,8 @@ def _problem(tally: Tally) -> str:
     found = [f"{plural(tally.unread, 'session')} could not be read"] if tally.unread else []
     if tally.unknown:
         found.append(f"{plural(tally.unknown, 'record')} not understood and left out")
+    if tally.cut:
+        found.append(f"{plural(tally.cut, 'text')} cut")
     return ", ".join(found)
 
 

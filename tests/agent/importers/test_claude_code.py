@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from cogency_tui.agent.importers import session as module
 from cogency_tui.agent.importers.claude_code import ClaudeCode
 from cogency_tui.agent.importers.importer import Importer
 from cogency_tui.agent.importers.session import ForeignEdit, Session, SessionFile
@@ -382,8 +383,38 @@ def test_unknown_records_and_blocks_are_counted(tmp_path: Path) -> None:
         "line 1: type 'hologram'",
         "line 3: block 'smell'",
         "line 4: block 'taste'",
-        "line 5: ValueError: a sub-agent within its session's file",
+        "line 5: a sub-agent within its session's file",
     ]
+
+
+def test_what_is_wrong_with_a_record_is_said_in_words(tmp_path: Path) -> None:
+    hello = _record("user", "u", "Hello")
+    session = _records(
+        tmp_path / "s.jsonl",
+        {name: value for name, value in hello.items() if name != "uuid"},
+        {**hello, "message": "broken"},
+        {**hello, "message": [hello]},
+        {**hello, "message": {"role": "user", "content": None}},
+        {**hello, "uuid": 7},
+    )
+    assert session.unknown == [
+        "line 1: 'uuid' is missing",
+        "line 2: text in place of an object",
+        "line 3: a list in place of an object",
+        "line 4: nothing in place of a list",
+        "line 5: a number in place of text",
+    ]
+
+
+def test_a_text_that_is_too_long_is_cut_counted_and_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "LONGEST_TEXT", 1 << 20)
+    prompt = "x" * (3 << 19)
+    session = _records(tmp_path / "s.jsonl", _record("user", "u", prompt))
+    assert shown(session) == [("user", "u", f"{prompt[: 1 << 20]}\n[cut]")]
+    assert (session.unknown_count, session.cut_count) == (0, 1)
+    assert session.unknown == ["u: cut after 1 of 1.5 Mi characters"]
 
 
 def test_a_call_with_wrong_arguments_stays_as_it_is(tmp_path: Path) -> None:

@@ -67,6 +67,7 @@ def test_a_damaged_line_is_counted_and_the_others_are_read(tmp_path: Path, versi
         if len(damage) < 5 and record["type"] != "session_meta":
             assert session, damage
             assert session.unknown_count, damage
+            assert session.unknown[0].startswith("line ")
         if session:
             _assert_complete(session)
 
