@@ -9,7 +9,7 @@ from pathlib import Path
 
 from cogency_tui.agent.importers.importer import READERS, Importer, Tally
 from cogency_tui.cli.standard_streams import print_json, print_text, talk
-from cogency_tui.errors import UsageError
+from cogency_tui.errors import UsageError, in_words
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.search.index_file import BLOBS
 from cogency_tui.store.store import Store
@@ -88,7 +88,7 @@ def _report(tally: Tally, *, dry: bool, as_json: bool) -> None:
     if tally.sessions or tally.unchanged:
         _report_new(tally, dry=dry)
     if problems := _problems(tally):
-        talk(f"{tally.title}: {_listed(problems)}{_left_alone(tally)}:")
+        talk(f"{tally.title}: {in_words(problems)}{_left_alone(tally)}:")
     for problem in tally.problems[:_MOST_PROBLEMS]:
         talk(f"  {problem}")
     if len(tally.problems) > _MOST_PROBLEMS:
@@ -114,10 +114,6 @@ def _left_alone(tally: Tally) -> str:
         return ""
     sessions = "1 session has" if tally.unchanged == 1 else f"{tally.unchanged:,} sessions have"
     return f" ({sessions} not changed, and not been read again)"
-
-
-def _listed(parts: Sequence[str]) -> str:
-    return " and ".join([", ".join(parts[:-1]), parts[-1]]) if len(parts) > 1 else parts[0]
 
 
 def _report_new(tally: Tally, *, dry: bool) -> None:

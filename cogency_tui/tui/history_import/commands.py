@@ -10,6 +10,7 @@ from textual.screen import Screen
 from cogency_tui.agent.importers.importer import READERS, Tally
 from cogency_tui.agent.importers.jobs import count_importable, import_all
 from cogency_tui.agent.importers.offer import agents_used, note_offer
+from cogency_tui.errors import in_words
 from cogency_tui.safe_text import one_line
 from cogency_tui.store.foreign_sessions import AGENTS
 from cogency_tui.tui.bridge import Bridge
@@ -36,9 +37,7 @@ class ImportCommands(FeatureCommands):
         """Offer the import of what these agents have, with numbers, if there is anything."""
         if found := await count_importable(directory, names):
             await asyncio.to_thread(note_offer, directory)
-            titles = [each.title for each in found]
-            more = f" and {len(titles) - _MOST_TITLES} more" if len(titles) > _MOST_TITLES else ""
-            listed = ", ".join(titles[:_MOST_TITLES]) + more if more else _listed(titles)
+            listed = in_words([each.title for each in found], _MOST_TITLES)
             events = plural(sum(each.events for each in found), "event")
             self._offer(listed, ",".join(each.name for each in found), events)
 
@@ -66,7 +65,7 @@ class ImportCommands(FeatureCommands):
     async def _import(self, names: Sequence[str]) -> None:
         directory = (await self._bridge.agent.store()).database.path.parent
         self._is_running = True
-        listed = _listed([AGENTS[name] for name in names])
+        listed = in_words([AGENTS[name] for name in names])
         self.say(f"Importing all projects from {listed}. You can go on working.")
         tallies: dict[str, Tally] = {}
         try:
@@ -88,7 +87,7 @@ class ImportCommands(FeatureCommands):
                 )
         if new:
             counts = [f"{plural(each.events, 'event')} of {each.title}" for each in new]
-            self.say(f"Imported {_listed(counts)}. Ctrl+R searches all projects for them.")
+            self.say(f"Imported {in_words(counts)}. Ctrl+R searches all projects for them.")
         else:
             self.say("Nothing new to import.")
 
@@ -101,7 +100,3 @@ def _problem(tally: Tally) -> str:
     if tally.cut:
         found.append(f"{plural(tally.cut, 'text')} cut")
     return ", ".join(found)
-
-
-def _listed(parts: Sequence[str]) -> str:
-    return " and ".join([", ".join(parts[:-1]), parts[-1]]) if len(parts) > 1 else "".join(parts)
