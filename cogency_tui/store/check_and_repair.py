@@ -50,6 +50,21 @@ _MOST = 3
 """Most findings of one kind that are listed."""
 
 _MOST_SPANS = 20
+_LOST = "Lost:"
+"""Begins a line of a repair about what it could not restore; these come first."""
+
+_OF_USERS = {
+    "conversations": "conversations",
+    "events": "events",
+    "edits": "edits",
+    "edit_marks": "decisions about edits",
+    "usage": "usage",
+    "summaries": "summaries",
+    "pins": "pins",
+    "profile_facts": "the profile",
+}
+"""Tables with what a user would miss, as it is called."""
+
 _FARTHEST = 1 << 62
 _APPENDED = ("edits", "usage")
 """Tables besides that of the events to which rows are only added."""
@@ -73,6 +88,11 @@ _LONGEST_GROWTH = 100
 _CONTENTS = """
     SELECT before_digest, before_size FROM edits WHERE before_kept AND before_digest != ''
     UNION SELECT after_digest, after_size FROM edits WHERE after_kept AND after_digest != ''
+"""
+
+_WITH_CONTENT = """
+    SELECT id, project, path FROM edits
+    WHERE before_kept AND before_digest = ?1 OR after_kept AND after_digest = ?1 ORDER BY id
 """
 
 
@@ -115,6 +135,7 @@ def _check(directory: Path) -> list[Damage]:
             is_sound = not found
             found += (Damage(path, what, True) for what in _rows(connection))
             if is_sound:
+                found += (Damage(path, what, True) for what in _orphans(connection))
                 found += _history(connection, path)
             if not found:
                 found += _contents(connection, Blobs(directory / BLOBS))
@@ -154,12 +175,13 @@ def extent(directory: Path) -> Extent:
     except (OSError, sqlite3.Error) as exc:
         raise store_error(exc, path) from exc
     copies = tuple(copies_in(directory))
-    return Extent(conversations, report.events, contents, report.lost, report.unchained, copies)
+    unchained = report.unchained - len(report.added)
+    return Extent(conversations, report.events, contents, report.lost, unchained, copies)
 
 
 def repair(directory: Path) -> list[str]:
     """Repair the damage of the store that `check` finds, and merge the conversations of databases that were
-    set aside; return a line for each action.
+    set aside; return a line for each loss, and then for each action.
 
     Raises:
         StoreError: another program has the store open, nothing can be read, or the path is no file.
@@ -183,7 +205,8 @@ def repair(directory: Path) -> list[str]:
             # Before the copies, which are older.
             done += (line for each in reversed(aside) for line in _brought_back(path, each))
             done += _restored(path) if damaged or aside else []
-            return [*done, *_refilled(path)]
+            done += _refilled(path)
+            return sorted(done, key=lambda line: not line.startswith(_LOST))
     except (OSError, sqlite3.Error) as exc:
         raise store_error(exc, path) from exc
 
@@ -194,7 +217,7 @@ def _is_broken(path: Path) -> bool:
         return True
     try:
         with closing(open_to_read(path, _PATIENCE, untouched=True)) as connection:
-            return any(_structure(connection)) or any(_rows(connection))
+            return any(_structure(connection)) or any(_rows(connection)) or any(_orphans(connection))
     except (OSError, sqlite3.Error):
         return True
 
@@ -207,7 +230,7 @@ def _restored(path: Path) -> list[str]:
     with closing(_connected(path)) as connection:
         done += _rechained(connection, copies)
         report = event_chain.verify(connection)
-        left = [*report.missing, *report.altered]
+        left = [*report.missing, *report.altered, *report.added]
         for copy in copies:
             with suppress(sqlite3.Error), closing(open_to_read(copy, _PATIENCE, untouched=True)) as source:
                 connection.execute("BEGIN IMMEDIATE")
@@ -234,39 +257,56 @@ def _restored(path: Path) -> list[str]:
                 break
         connection.execute("BEGIN IMMEDIATE")
         with connection:
-            event_chain.accept_losses(connection, left, time.time())
+            event_chain.accept_losses(connection, {*left} - {*report.added}, time.time())
+            if added := sorted({*left} & {*report.added}):
+                event_chain.accept_added(connection, added, time.time())
+                done.append(f"{_events(added)} added by another program, and {_were(added)} accepted.")
     missing = sorted({*left} & {*report.missing})
     altered = sorted({*left} & {*report.altered})
     if missing:
         them = "it" if len(missing) == 1 else "them"
-        done.append(f"{_events(missing)} lost: no copy has {them}.")
+        done.append(f"{_LOST} {_events(missing)} removed, and no copy has {them}.")
     if altered:
         originals = "original" if len(altered) == 1 else "originals"
-        done.append(f"{_events(altered)} changed by another program: no copy has the {originals}.")
+        done.append(
+            f"{_LOST} {_events(altered)} changed by another program, and no copy has the {originals}."
+        )
     return [*done, *(line for copy in copies for line in _brought_back(path, copy))]
 
 
 def _refilled(path: Path) -> Iterator[str]:
-    """Restore lost contents from the files that still have them."""
+    """Restore lost contents from the files that still have them, and accept the loss of the others."""
     blobs = Blobs(path.parent / BLOBS)
     restored: list[str] = []
     lost: list[str] = []
-    with closing(open_to_read(path, _PATIENCE, untouched=True)) as connection:
-        for digest, size, _ in _lost_contents(connection, blobs):
-            where = "SELECT DISTINCT project, path FROM edits WHERE before_digest = ?1 OR after_digest = ?1"
-            places = [
-                Path(from_column(row[0]), from_column(row[1])) for row in connection.execute(where, (digest,))
-            ]
+    images = 0
+    with closing(_connected(path)) as connection:
+        for digest, size, exc in [*_lost_contents(connection, blobs)]:
+            edits = connection.execute(_WITH_CONTENT, (digest,)).fetchall()
+            places = [Path(from_column(row[1]), from_column(row[2])) for row in edits]
             if any(_put_back(place, digest, size, blobs) for place in places):
                 restored.append(digest)
+            elif isinstance(exc.__cause__, OSError) and not isinstance(exc.__cause__, FileNotFoundError):
+                yield f"{exc} Nothing is done about it."
+            elif edits:
+                lost.append(f"{places[-1]} (edit {', '.join(str(row[0]) for row in edits[:_MOST])})")
+                _accept_lost_content(connection, digest)
             else:
-                lost.append(str(places[-1]) if places else "an image")
+                images += 1
     blobs.sync()
+    if lost:
+        what = f"{_versions(len(lost))} of files, whose edits cannot be reverted"
+        yield f"{_LOST} {what}: {_listed(lost)}."
+    if images:
+        yield f"{_LOST} {_plural(images, 'image')} of messages."
     if restored:
         yield f"{_versions(len(restored))} of files restored from the files themselves."
-    if lost:
-        named = ", ".join(sorted({*lost})[:_MOST_SPANS])
-        yield f"{_versions(len(lost))} of files cannot be restored: {named}."
+
+
+def _accept_lost_content(connection: sqlite3.Connection, digest: str) -> None:
+    """Mark a content as not stored in the edits that have it."""
+    for side in ("before", "after"):
+        connection.execute(f"UPDATE edits SET {side}_kept = 0 WHERE {side}_digest = ?", (digest,))
 
 
 def _put_back(file: Path, digest: str, size: int, blobs: Blobs) -> bool:
@@ -436,7 +476,7 @@ def _repaired(path: Path) -> list[str]:
     if path.exists() and not _wal(companions(path)[0]):
         try:
             with closing(connect(path, timeout=_PATIENCE)) as connection:
-                if reindexed(connection, copy) and not [*_structure(connection), *_rows(connection)]:
+                if reindexed(connection, copy) and not _is_broken(path):
                     return [
                         f"The indexes of {path} were rebuilt; no row is lost. The earlier file is {copy}."
                     ]
@@ -448,10 +488,15 @@ def _repaired(path: Path) -> list[str]:
     recovered = _recovered(path, fresh)
     damaged = set_aside(path)
     fresh.rename(path)
-    gaps = f" Lost rows in: {', '.join(recovered.broken)}." if recovered.broken else ""
+    return [*_losses(recovered), f"{recovered.rows:,} rows of {path} were recovered; it is now {damaged}."]
+
+
+def _losses(recovered: Recovered) -> Iterator[str]:
+    """Describe what a user loses of a damaged database."""
+    if parts := [noun for table, noun in _OF_USERS.items() if table in recovered.broken]:
+        yield f"{_LOST} parts of the database that cannot be read, maybe with {', '.join(parts)}."
     if recovered.dropped:
-        gaps += f" Damaged rows were omitted: {_counted(recovered.dropped)}."
-    return [f"{recovered.rows:,} rows of {path} were recovered.{gaps} The damaged file is {damaged}."]
+        yield f"{_LOST} damaged rows: {_counted(recovered.dropped)}."
 
 
 def _brought_back(path: Path, aside: Path) -> Iterator[str]:
@@ -492,7 +537,7 @@ def _put_in_place(fresh: Path, path: Path, origin: Path) -> Iterator[str]:
     fresh.rename(path)
     if origin in copies_in(path.parent):
         made = time.strftime("%Y-%m-%d %H:%M", time.localtime(origin.stat().st_mtime))
-        yield f"What came after {made} is lost, when the copy was made that the history is restored from."
+        yield f"{_LOST} what came after {made}, the time of the newest copy."
     counted = f"{_plural(conversations, 'conversation')} with {_plural(events, 'event')}"
     yield f"{counted} {'was' if conversations == 1 else 'were'} restored from {origin}."
 
@@ -517,7 +562,7 @@ def _merged(fresh: Path, path: Path, aside: Path) -> Iterator[str]:
             else:
                 count += 1
     if refused:
-        yield f"{_plural(len(refused), 'conversation')} of {aside} cannot be read: {_listed(refused)}."
+        yield f"{_LOST} {_plural(len(refused), 'conversation')} of {aside}, not readable: {_listed(refused)}."
     if count:
         yield f"{_plural(count, 'conversation')} of {aside} {'was' if count == 1 else 'were'} recovered."
 
@@ -660,14 +705,27 @@ def _structure(connection: sqlite3.Connection) -> Iterator[str]:
         if found != ["ok"]:
             return
         yield from _schema(connection)
-        orphans = connection.execute("PRAGMA foreign_key_check").fetchall()
-        if orphans:
-            tables = ", ".join(sorted({row[0] for row in orphans}))
-            yield f"{len(orphans):,} rows belong to rows that are lost ({tables})"
     except NewerSchemaError as exc:
         yield f"a newer cogency-tui made it: {exc}"
     except sqlite3.Error as exc:
         yield str(exc)
+
+
+def _orphans(connection: sqlite3.Connection) -> Iterator[str]:
+    """Describe rows of a sound database that refer to lost ones, and the conversations that are lost."""
+    orphans = connection.execute("PRAGMA foreign_key_check").fetchall()
+    lost: set[str] = set()
+    for table, number, parent, key in orphans:
+        if parent == "conversations" and number is not None:
+            keys = connection.execute(f"PRAGMA foreign_key_list({table})")
+            column = {each[0]: each[3] for each in keys}[key]
+            row = connection.execute(f"SELECT {column} FROM {table} WHERE rowid = ?", (number,)).fetchone()
+            lost.add(from_column(row[0]))
+    if orphans:
+        tables = ", ".join(sorted({row[0] for row in orphans}))
+        what = f"{_plural(len(lost), 'conversation')} ({_listed(sorted(lost))}) lost; " if lost else ""
+        rows = "1 row belongs" if len(orphans) == 1 else f"{len(orphans):,} rows belong"
+        yield f"{what}{rows} to rows that are lost ({tables})"
 
 
 def _rows(connection: sqlite3.Connection) -> Iterator[str]:
@@ -688,6 +746,8 @@ def _history(connection: sqlite3.Connection, path: Path) -> Iterator[Damage]:
         yield Damage(path, f"{_events(report.missing)} removed by another program, or lost", True)
     if report.altered:
         yield Damage(path, f"{_events(report.altered)} changed by another program", True)
+    if report.added:
+        yield Damage(path, f"{_events(report.added)} added by another program", True)
     is_compared = False
     for copy in copies_in(path.parent):
         with suppress(sqlite3.Error), closing(open_to_read(copy, _PATIENCE, untouched=True)) as source:

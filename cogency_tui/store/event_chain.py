@@ -31,6 +31,9 @@ _BYTES = (
     "CAST(type AS BLOB), timestamp, CAST(conversation_id AS BLOB), CAST(unit AS BLOB), CAST(body AS BLOB)"
 )
 _EVENTS = f"SELECT seq, {_BYTES} FROM events"
+_AT_ONCE = 60.0
+"""Seconds between migrations of one start."""
+
 _NO_TIME = b"\xff" * 8
 
 
@@ -78,8 +81,8 @@ class Entry(NamedTuple):
 @dataclass(slots=True)
 class ChainReport:
     """What a verification found: the numbers of `events` and of those `verified`, and the numbers of the
-    events that are `missing` or `altered`. `lost` events are known to be from an earlier repair; `unchained`
-    ones have no entry, because an earlier version wrote them.
+    events that are `missing` or `altered`. `lost` events are known to be from an earlier repair. `unchained`
+    ones have no entry; `added` are those of them that no earlier version can have written.
     """
 
     events: int = 0
@@ -88,6 +91,7 @@ class ChainReport:
     lost: int = 0
     missing: list[int] = field(default_factory=list[int])
     altered: list[int] = field(default_factory=list[int])
+    added: list[int] = field(default_factory=list[int])
 
     @property
     def is_whole(self) -> bool:
@@ -108,6 +112,7 @@ def verify(connection: sqlite3.Connection) -> ChainReport:
         last, through = Entry(0, START, START, None), START
         """The last entry, and the digest of the events without one behind it."""
         unchained: list[int] = []
+        without: list[int] = []
         for seq, entry, row in _merged(map(Entry._make, entries), rows):
             report.events += row is not None
             if entry is None:
@@ -118,8 +123,9 @@ def verify(connection: sqlite3.Connection) -> ChainReport:
                 # Their entries are lost, and prove to be theirs by the one behind.
                 report.verified += len(unchained)
             else:
-                report.unchained += len(unchained)
-                if entry.before != last.digest:
+                without += unchained
+                is_beside = last.lost is not None and entry.before == last.before
+                if entry.before != last.digest and not is_beside:
                     gap = sorted({*range(last.seq + 1, seq)}.difference(unchained))
                     report.missing += gap
                     report.altered += [] if gap or unchained else [seq]
@@ -130,8 +136,23 @@ def verify(connection: sqlite3.Connection) -> ChainReport:
             else:
                 _count(report, report.altered, entry)
             last, through, unchained = entry, entry.digest, []
-        report.unchained += len(unchained)
+        without += unchained
+    report.unchained = len(without)
+    earlier = _last_of_earlier(connection) if without else 0
+    report.added = [number for number in without if number > earlier]
     return report
+
+
+def _last_of_earlier(connection: sqlite3.Connection) -> int:
+    """Return the last number that an event from before the chain can have; 0 in a store that was created with
+    it."""
+    steps = "SELECT applied FROM migrations WHERE name IN ('create_events', 'create_event_chain')"
+    times = [applied for (applied,) in connection.execute(steps)]
+    if len(times) < 2 or max(times) - min(times) < _AT_ONCE:
+        return 0
+    since = "SELECT min(seq) FROM events WHERE timestamp > ?"
+    (first,) = connection.execute(since, (max(times),)).fetchone()
+    return first - 1 if first is not None else next_number(connection)
 
 
 def _count(report: ChainReport, wrong: list[int], entry: Entry) -> None:
@@ -227,6 +248,23 @@ def accept_losses(connection: sqlite3.Connection, numbers: Iterable[int], now: f
             digest = START if before is None else before.digest
             after = digest if behind is None or behind.seq != number + 1 else behind.before
             connection.execute(f"INSERT INTO {TABLE} VALUES (?, ?, ?, ?)", (number, digest, after, now))
+
+
+def accept_added(connection: sqlite3.Connection, numbers: Iterable[int], now: float) -> None:
+    """Give events without an entry one, in the caller's transaction: behind the last one, or else beside the
+    chain, with the time of now as that of a loss."""
+    (last,) = connection.execute(f"SELECT coalesce(max(seq), 0) FROM {TABLE}").fetchone()
+    for number in (number for number in numbers if number < last):
+        before, behind = last_entry(connection, number), _next_entry(connection, number)
+        known = (START,) if before is None else (before.digest, before.before)
+        if behind is None or behind.before not in known:
+            # Its own entry was removed, and is the one that is missing here.
+            accept_losses(connection, [number], now)
+            continue
+        row = connection.execute(f"{_EVENTS} WHERE seq = ?", (number,)).fetchone()
+        entry = (number, behind.before, _linked(behind.before, number, row[1:]), now)
+        connection.execute(f"INSERT INTO {TABLE} VALUES (?, ?, ?, ?)", entry)
+    extend(connection, last)
 
 
 def _next_entry(connection: sqlite3.Connection, number: int) -> Entry | None:

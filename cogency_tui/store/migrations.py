@@ -28,7 +28,9 @@ class NewerSchemaError(Exception):
     """The database has steps that this program does not know."""
 
     def __init__(self, found: int, known: int, unknown: list[str]) -> None:
-        super().__init__(f"it is at version {found} ({', '.join(unknown)}), this program knows {known}")
+        super().__init__(
+            f"it is at version {found} ({', '.join(map(str, unknown))}), this program knows {known}"
+        )
 
 
 def create_conversations(connection: sqlite3.Connection) -> None:

@@ -437,7 +437,11 @@ class Store:
 def _copies_without_store(directory: Path) -> list[Path]:
     """Return the copies of a store that is missing or empty, the newest first."""
     wal, _ = companions(path := directory / FILE)
-    return [] if size_of(path) or size_of(wal) else copies_in(directory)
+    try:
+        return [] if size_of(path) or size_of(wal) else copies_in(directory)
+    except OSError:
+        # The opening names it.
+        return []
 
 
 def insert(conversation: StoredConversation, connection: sqlite3.Connection) -> bool:

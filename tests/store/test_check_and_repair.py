@@ -115,9 +115,12 @@ async def test_rows_without_their_conversation_an_unreadable_event_and_a_missing
 ) -> None:
     await filled(directory, 3)
     for statement, what in (
-        ("DROP INDEX events_by_conversation", "index events_by_conversation missing"),
+        (
+            "UPDATE events SET conversation_id = 'lost' WHERE seq = 1",
+            "1 conversation (lost) lost; 1 row belongs to rows that are lost (events)",
+        ),
         ("UPDATE events SET body = 'none' WHERE seq = 2", "rows that cannot be read: 1 in events"),
-        ("UPDATE events SET conversation_id = 'lost' WHERE seq = 1", "rows belong to rows that are lost"),
+        ("DROP INDEX events_by_conversation", "index events_by_conversation missing"),
     ):
         with sqlite3.connect(directory / FILE) as raw:
             raw.execute(statement)

@@ -118,8 +118,8 @@ async def test_what_no_copy_has_is_named_once(directory: Path) -> None:
         "UPDATE events SET body = replace(body, 'message 4', 'message 9') WHERE seq = 5",
     )
     assert repair(directory) == [
-        "2 events (2–3) were lost: no copy has them.",
-        "1 event (5) was changed by another program: no copy has the original.",
+        "Lost: 2 events (2–3) were removed, and no copy has them.",
+        "Lost: 1 event (5) was changed by another program, and no copy has the original.",
     ]
     assert check(directory) == []
     assert repair(directory) == []
@@ -154,7 +154,7 @@ async def test_entries_that_are_lost_with_their_events_leave_a_gap(directory: Pa
         directory, "DELETE FROM event_chain WHERE seq IN (2, 3)", "DELETE FROM events WHERE seq IN (2, 3)"
     )
     assert (_report(directory).missing, _report(directory).altered) == ([2, 3], [])
-    assert repair(directory) == ["2 events (2–3) were lost: no copy has them."]
+    assert repair(directory) == ["Lost: 2 events (2–3) were removed, and no copy has them."]
     assert check(directory) == []
 
 
@@ -381,7 +381,7 @@ async def test_a_lost_store_comes_back_from_the_copy_as_ones_own(directory: Path
     found = [damage.what for damage in check(directory)]
     assert how == "zeroed" or found == [f"it is missing or empty, but there is a copy of its history: {copy}"]
     done = repair(directory)
-    assert any(line.startswith("What came after 20") for line in done)
+    assert any(line.startswith("Lost: what came after 20") for line in done)
     assert f"1 conversation with 2 events was restored from {copy}." in done
     assert check(directory) == []
     assert _rows(directory) == before
@@ -404,6 +404,60 @@ async def test_a_store_that_is_begun_beside_a_copy_says_so_and_gets_ones_own(dir
         found = {each.id: each for each in await store.conversations(limit=9)}
     assert set(found) == {made.id, new.id}
     assert not found[made.id].imported
+
+
+async def test_an_event_of_another_program_is_named_and_gets_an_entry(directory: Path) -> None:
+    (made,) = await _filled(directory, 3)
+    forged = (
+        "INSERT INTO events SELECT {}, conversation_id, type, timestamp, unit, body FROM events WHERE seq = 1"
+    )
+    for verified, number in enumerate((100, 50, 60, 51), 5):
+        what = f"1 event ({number}) was added by another program"
+        assert await _damaged_by(directory, forged.format(number)) == [what]
+        assert repair(directory) == [f"{what}, and was accepted."]
+        assert check(directory) == []
+        if number == 100:
+            async with await Store.open(directory) as store:
+                assert await store.append(made.id, said("after it")) == 101
+        report = _report(directory)
+        assert (report.verified, report.unchained, report.is_whole) == (verified, 0, True)
+    assert await _damaged_by(directory, "UPDATE events SET body = body || ' ' WHERE seq = 101")
+
+
+async def test_events_whose_entries_were_removed_and_that_were_changed_are_accepted(directory: Path) -> None:
+    await _filled(directory, 6)
+    change = "UPDATE events SET body = body || ' ' WHERE seq IN (3, 4)"
+    found = await _damaged_by(directory, "DELETE FROM event_chain WHERE seq IN (3, 4)", change)
+    assert found == ["2 events (3–4) were added by another program"]
+    assert repair(directory)
+    assert check(directory) == []
+    assert (_report(directory).verified, _report(directory).lost) == (4, 2)
+
+
+async def test_an_event_without_an_entry_may_be_of_an_earlier_version(directory: Path) -> None:
+    await _filled(directory, 4)
+    _meddle(
+        directory,
+        "UPDATE migrations SET applied = -9999 WHERE name = 'create_events'",
+        "DELETE FROM event_chain WHERE seq > 2",
+        "UPDATE migrations SET applied = (SELECT timestamp FROM events WHERE seq = 3)"
+        " WHERE name = 'create_event_chain'",
+        "UPDATE events SET timestamp = timestamp + 9 WHERE seq = 4",
+    )
+    report = _report(directory)
+    assert (report.unchained, report.added) == (2, [4])
+
+
+async def test_a_lost_version_of_a_file_is_named_once(directory: Path) -> None:
+    await with_edit(directory)
+    digest = "ab" * 32
+    _meddle(directory, f"UPDATE edits SET before_digest = '{digest}', before_kept = 1, before_size = 3")
+    assert [damage.path.name for damage in check(directory)] == ["blobs"]
+    assert repair(directory) == [
+        "Lost: 1 stored version of files, whose edits cannot be reverted: /p/f (edit 1)."
+    ]
+    assert check(directory) == []
+    assert repair(directory) == []
 
 
 async def with_edit(directory: Path) -> StoredConversation:
