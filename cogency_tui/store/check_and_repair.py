@@ -29,11 +29,9 @@ from cogency_tui.store.database import (
     FILE,
     LOCK,
     companions,
-    free_name,
     obstacle_in,
     open_to_read,
     primary_code,
-    reindexed,
     set_aside,
     size_of,
     store_error,
@@ -472,17 +470,6 @@ def _repaired(path: Path) -> list[str]:
         with closing(_connected(path)) as connection:
             migrate(connection)
         return []
-    copy = free_name(path)
-    if path.exists() and not _wal(companions(path)[0]):
-        try:
-            with closing(connect(path, timeout=_PATIENCE)) as connection:
-                if reindexed(connection, copy) and not _is_broken(path):
-                    return [
-                        f"The indexes of {path} were rebuilt; no row is lost. The earlier file is {copy}."
-                    ]
-        except sqlite3.Error:
-            pass
-        copy = free_name(path)
     fresh = path.with_name(f"{FILE}.recovered")
     fresh.unlink(missing_ok=True)
     recovered = _recovered(path, fresh)
