@@ -12,6 +12,7 @@ from typing import Any
 from cogency_tui.agent.recall.results import Hit
 from cogency_tui.cli.recall import describe_hit
 from cogency_tui.cli.standard_streams import agreed, print_json, print_text, talk
+from cogency_tui.cli.sync import copied_words
 from cogency_tui.config.schema import HistorySettings, data_path
 from cogency_tui.errors import HistoryServerError, UsageError
 from cogency_tui.safe_text import one_line
@@ -213,6 +214,8 @@ async def _require_shared(data: Path, settings: HistorySettings, id: str) -> Non
 
 
 def _print_report(report: Report) -> None:
+    if report.copied:
+        talk(copied_words(report.ceded))
     count = sharing.counted(len(report.conversations))
     print_text(f"{count} and {report.events:,} events pushed.")
     for failure in sorted(set(report.failures.values())):

@@ -15,7 +15,7 @@ import json
 import re
 import sqlite3
 import time
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from copy import deepcopy
 from dataclasses import asdict, replace
@@ -251,22 +251,20 @@ def content_digest(event: Event) -> bytes:
     return sha256(json.dumps({**event, "timestamp": 0}, sort_keys=True).encode()).digest()[:_DIGEST]
 
 
-def adopt(
-    connection: sqlite3.Connection, origin: Origin, contents: Mapping[str, Mapping[int, bytes | None]]
-) -> int:
+def adopt(connection: sqlite3.Connection, origin: Origin, is_continued: Callable[[str], bool]) -> list[str]:
     """Give the conversations that a copy of our store, now the owner of `origin`, continues to that owner;
-    return how many.
+    return those of the user.
 
-    `contents` are the digests of the events that it has sent, by their conversations and numbers, None where
-    two differ. A conversation that was continued here stays ours.
+    `is_continued` returns whether that owner has all of a conversation of ours. One that was continued here
+    stays ours.
     """
     source = f"{PREFIX}{origin.id}"
-    adopted = 0
+    adopted: list[str] = []
     sql = f"SELECT {COLUMNS} FROM conversations WHERE source = '' AND call IS NULL"
     for conversation in map(conversation_of, connection.execute(sql).fetchall()):
         family = _family(connection, conversation)
-        if all(_is_continued(connection, each.id, contents.get(each.id)) for each in family):
-            adopted += 1
+        if all(is_continued(each.id) for each in family):
+            adopted.append(conversation.id)
             for each in family:
                 _adopt(connection, source, each)
     return adopted
@@ -286,8 +284,9 @@ def _family(connection: sqlite3.Connection, conversation: StoredConversation) ->
     return [*found.values()]
 
 
-def _is_continued(connection: sqlite3.Connection, id: str, sent: Mapping[int, bytes | None] | None) -> bool:
-    """Return whether all that a conversation has here was sent, and nothing else before its end."""
+def is_continued(connection: sqlite3.Connection, id: str, sent: Mapping[int, bytes | None] | None) -> bool:
+    """Return whether all that a conversation has here was sent, and nothing else before its end; `sent` are
+    the digests of the events that were, by their numbers, None where two differ."""
     if sent is None or None in sent.values():
         return False
     redactor = Redactor({})

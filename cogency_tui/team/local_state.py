@@ -231,6 +231,16 @@ class LocalState:
         """Note that a conversation of another's was pulled."""
         self._write("INSERT OR REPLACE INTO pulled VALUES (?, ?, ?, ?)", server, origin, id, revision)
 
+    def note_renewal(self, server: str, origin: str, ceded: Iterable[str], withdrawn: Iterable[str]) -> None:
+        """Note that our origin is a new one, of which nothing was pushed: conversations that belong to the
+        former, `origin`, and what was withdrawn of it."""
+        with self._transaction():
+            self._write("DELETE FROM pushed")
+            for id in ceded:
+                self._write("INSERT OR IGNORE INTO pulled VALUES (?, ?, ?, 0)", server, origin, id)
+            for id in withdrawn:
+                self._write("INSERT OR IGNORE INTO withdrawn VALUES (?, ?, 'gone', 0)", server, id)
+
     # The worker
 
     def worker(self) -> WorkerState | None:

@@ -25,6 +25,7 @@ from cogency_tui.store.database import FILE, open_to_read
 from cogency_tui.store.increments import outgoing, own_conversations
 from cogency_tui.store.origins import Origin
 from cogency_tui.store.search.index_file import BLOBS
+from cogency_tui.team import copied_store
 from cogency_tui.team.address import Address
 from cogency_tui.team.connection import PATIENCE, Connection, connected, words_of
 from cogency_tui.team.local_state import LocalState, Pushed, Share, shared_projects
@@ -74,7 +75,8 @@ _USES = (
     "INSERT INTO cogency.content_uses (origin, conversation, digest)"
     " SELECT $1, $2, unnest($3::text[]) ON CONFLICT DO NOTHING"
 )
-_KNOWN = "SELECT id, revision FROM cogency.conversations WHERE origin = $1 AND id = ANY ($2)"
+_KNOWN = "SELECT id, revision FROM cogency.conversations WHERE origin = $1"
+_SUM = "SELECT count(*), coalesce(sum(revision), 0)::bigint FROM cogency.conversations WHERE origin = $1"
 
 _GROWING = (
     ("events", "seq", "conversation_id"),
@@ -122,11 +124,15 @@ class Seen(NamedTuple):
 
 @dataclass(slots=True)
 class Report:
-    """What a push has done: conversations and rows that were sent, and the failures of single ones."""
+    """What a push has done: conversations and rows that were sent, and the failures of single ones. `copied`
+    is set if the store was found to be a copy of another one, and got a new origin; `ceded` counts the
+    conversations that belong to the other one since."""
 
     conversations: set[str] = field(default_factory=set[str])
     events: int = 0
     withdrawn: int = 0
+    copied: bool = False
+    ceded: int = 0
     failures: dict[str, str] = field(default_factory=dict[str, str])
 
 
@@ -259,7 +265,7 @@ class Pusher:
         report = Report()
         server = await identify(self._connection, self._state, self._settings)
         report.withdrawn = await settle_withdrawals(self._connection, self._store, self._state, server)
-        origin = await asyncio.to_thread(self._store.origin)
+        origin, pushed = await self._compare(server, report)
         shared = await asyncio.to_thread(self._store.shared, self._state.shares(), self._settings)
         hidden = self._state.withdrawn(server)
         wanted = None if ids is None else set(ids)
@@ -272,17 +278,35 @@ class Pusher:
             elif each.id in wanted or each.above in wanted:
                 wanted.add(each.id)
                 chosen.append(each)
-        given = [each.id for each in chosen]
-        known = {row["id"]: row["revision"] for row in await self._connection.fetch(_KNOWN, origin.id, given)}
-        pushed = self._state.pushed(server)
         for each in chosen:
-            before = pushed.get(each.id, Pushed())
-            if before.revision > known.get(each.id, 0):
-                # The server was restored from an earlier copy.
-                before = Pushed()
-            await self._push_one(server, origin, each, before, report)
+            await self._push_one(server, origin, each, pushed.get(each.id, Pushed()), report)
             self.progressed(len(report.conversations))
         return report
+
+    async def _compare(self, server: str, report: Report) -> tuple[Origin, dict[str, Pushed]]:
+        """Return our origin, a new one where another copy of this store has pushed as it, and what of it is
+        there."""
+        origin = await asyncio.to_thread(self._store.origin)
+        pushed = self._state.pushed(server)
+        noted = {id: each.revision for id, each in pushed.items()}
+        there = await self._connection.fetchrow(_SUM, origin.id)
+        if tuple(there) == (len(noted), sum(noted.values())):
+            return origin, pushed
+        known = {row["id"]: row["revision"] for row in await self._connection.fetch(_KNOWN, origin.id)}
+        # An answer was lost, the server was restored from an earlier copy, or this is not the only pusher.
+        odd = [id for id, revision in known.items() if revision != noted.get(id, 0)]
+        if not await copied_store.is_all_ours(self._connection, self._store.connection, origin, odd):
+            renewed = await copied_store.renew(
+                self._connection, self._store.data, self._state, server, origin, known
+            )
+            report.copied, report.ceded = True, renewed.ceded
+            return renewed.origin, {}
+        for id, each in pushed.items():
+            if each.revision > known.get(id, 0):
+                pushed[id] = Pushed()
+        return origin, {
+            id: pushed.get(id, Pushed())._replace(revision=known.get(id, 0)) for id in {*pushed, *known}
+        }
 
     async def _push_one(
         self, server: str, origin: Origin, one: Shared, before: Pushed, report: Report
@@ -350,15 +374,16 @@ class Pusher:
         """Wait for earlier pushes, and return the next revision of a conversation.
 
         Raises:
-            HistoryServerError: the conversation was removed meanwhile.
+            HistoryServerError: the conversation was removed meanwhile, or pushed by another process.
         """
         await self._connection.execute(f"SET LOCAL statement_timeout = {int(self._patience * 1000)}")
         await self._connection.execute(_LOCK)
         await self._connection.execute(_ORIGIN, origin.id, storable(origin.name))
         sql = "SELECT revision FROM cogency.conversations WHERE origin = $1 AND id = $2"
         found = await self._connection.fetchval(sql, origin.id, id) or 0
-        if found < before.revision:
-            raise HistoryServerError("The conversation was removed there meanwhile.", passing=True)
+        if found != before.revision:
+            what = "removed" if found < before.revision else "pushed by another copy of this history"
+            raise HistoryServerError(f"The conversation was {what} meanwhile.", passing=True)
         return found + 1
 
     async def _prepare(self, rows: Rows) -> None:
