@@ -15,7 +15,7 @@ from cogency_tui.errors import ConfigError
 _EXAMPLE = 'For example: url = "postgresql://ada@db.example.org/history"'
 _SCHEMES = ("postgresql", "postgres")
 _PLAIN = ("disable", "allow", "prefer")
-_UNVERIFIED = (*_PLAIN, "require")
+_VERIFIED = "verify-full"
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,13 +103,14 @@ def _tls(given: Mapping[str, str], environment: Mapping[str, str], *, is_local: 
     """TLS with a verified certificate.
 
     Raises:
-        ConfigError: the mode allows a connection without TLS, or without a verified certificate.
+        ConfigError: the mode allows a connection without TLS, or without a certificate for the host.
     """
     mode = given.get("sslmode") or environment.get("PGSSLMODE", "")
-    if is_local or (mode and mode not in _UNVERIFIED):
+    if is_local or mode == _VERIFIED:
         return {}
     if mode:
-        lacking = "TLS" if mode in _PLAIN else "a verified certificate"
+        # With verify-ca any server that the authority knows may answer.
+        lacking = "TLS" if mode in _PLAIN else "a certificate that is verified for its host"
         raise ConfigError(
             f"history.url would allow a connection without {lacking} (sslmode={mode}) to another machine.",
             "Use sslmode=verify-full, which is the default, with sslrootcert=FILE for an authority of yours.",
