@@ -162,11 +162,8 @@ async def withdraw(store: Store, settings: HistorySettings, prefix: str) -> int:
         )
     state = LocalState(store.database.path.parent)
     try:
-        server = state.server(settings.url)
-        if not server:
-            async with connected(address_of(settings)) as connection:
-                server = await identify(connection, state, settings)
-        state.withdraw(server, [conversation.id])
+        _ = address_of(settings)
+        state.withdraw(state.server(settings.url), [conversation.id])
         return await _withdraw_now(settings, state)
     finally:
         state.close()
@@ -193,7 +190,7 @@ async def push(store: Store, settings: HistorySettings, prefix: str) -> int:
         ids = [conversation.id]
         await _require_shared(data, settings, conversation.id)
         state = LocalState(data)
-        state.bring_back(state.server(settings.url), ids)
+        state.bring_back(ids)
         state.close()
     report = await push_all(address, data, settings, ids)
     _print_report(report)

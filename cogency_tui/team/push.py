@@ -211,8 +211,8 @@ class LocalStore:
         """Count the shared conversations of which events, cycles or edits were not pushed, or that are shared
         in another way now."""
         server = state.server(settings.url)
-        pushed, withdrawn = state.pushed(server), state.withdrawn(server)
-        shared = [each for each in self.shared(state.shares(), settings) if each.id not in withdrawn]
+        pushed, hidden = state.pushed(server), state.hidden()
+        shared = [each for each in self.shared(state.shares(), settings) if each.id not in hidden]
         return sum(self._waits(each, pushed.get(each.id, Pushed())) for each in shared)
 
     def _waits(self, one: Shared, pushed: Pushed) -> bool:
@@ -267,7 +267,7 @@ class Pusher:
         report.withdrawn = await settle_withdrawals(self._connection, self._store, self._state, server)
         origin, pushed = await self._compare(server, report)
         shared = await asyncio.to_thread(self._store.shared, self._state.shares(), self._settings)
-        hidden = self._state.withdrawn(server)
+        hidden = self._state.hidden()
         wanted = None if ids is None else set(ids)
         chosen: list[Shared] = []
         for each in shared:
@@ -437,6 +437,7 @@ async def identify(connection: Connection, state: LocalState, settings: HistoryS
     """Return the identity of the database, and note it for its address."""
     server: str = await connection.fetchval("SELECT id FROM cogency.identity")
     state.note_server(settings.url, server)
+    state.note_identity(server)
     return server
 
 

@@ -131,7 +131,7 @@ def share(data: Path, settings: HistorySettings, terms: Terms, audience: Audienc
             state.share(terms.project, terms.name, audience)
             added = [each for each in state.shares() if each.project == terms.project]
             ids = [each.id for each in local.shared(added, settings)]
-            state.bring_back(state.server(settings.url), ids, with_project=True)
+            state.bring_back(ids, with_project=True)
     finally:
         local.close()
 
@@ -174,7 +174,7 @@ def _pushed(data: Path, state: LocalState, shares: list[Share], settings: Histor
     """Return the conversations of shared projects that are there."""
     local = LocalStore(data)
     try:
-        there = state.pushed(state.server(settings.url))
+        there = state.pushed_anywhere()
         return [each.id for each in local.shared(shares, settings) if each.id in there]
     finally:
         local.close()

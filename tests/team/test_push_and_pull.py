@@ -1,5 +1,6 @@
 """What is pushed and pulled: a conversation arrives equal, once, and without what is never shared."""
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -10,13 +11,14 @@ from cogency_tui.protocol.messages import AnswerItem
 from cogency_tui.store.answer_items import StoredAnswerItems
 from cogency_tui.store.forks import Forks
 from cogency_tui.store.pins import Pins
+from cogency_tui.team import sharing
 from cogency_tui.team.connection import connect
 from cogency_tui.team.local_state import is_private
 from tests.secret_samples import word
 from tests.store.test_export_import import full
 from tests.store.test_increments import assert_equal
 from tests.team.members import Member
-from tests.team.postgres import Server
+from tests.team.postgres import Server, set_up
 
 TABLES = ("conversations", "events", "edits", "usage", "contents", "content_uses")
 KEY = f"sk-ant-api03-{word(93)}AA"
@@ -228,6 +230,38 @@ async def test_a_withdrawn_conversation_is_gone_and_stays_away(
     ada.state.note_returned(identity, conversation.id)
     await ada.push()
     assert set((await counts(server, database)).values()) == {0}
+
+
+async def test_a_withdrawn_conversation_is_pushed_to_no_other_database(
+    ada: Member, server: Server, database: str
+) -> None:
+    withdrawn, ended = await ada.begin(), await ada.begin("/ended")
+    for each in (withdrawn, ended):
+        await ada.say(each.id, f"words of {each.id}")
+    ada.share()
+    ada.share(project="/ended", name="ended")
+    await ada.push()
+    # The address has never been used: its identity is not known.
+    ada.settings = replace(ada.settings, url=server.url("ada", database, server.port + 1))
+    ada.state.withdraw(ada.state.server(ada.settings.url), [withdrawn.id])
+    ended_now = await sharing.unshare(ada.data, ada.settings, "/ended", keep=False)
+    assert "noted" in ended_now.problem
+    other = f"{database}_other"
+    await set_up(server, other)
+    ada.settings = replace(ada.settings, url=server.url("ada", other))
+    assert not (await ada.push()).conversations
+    assert (await counts(server, other))["conversations"] == 0
+    # It is withdrawn from where it was pushed.
+    ada.settings = replace(ada.settings, url=server.url("ada", database))
+    assert (await ada.push()).withdrawn == 2
+    assert (await counts(server, database))["conversations"] == 0
+    # Until the user shares or pushes it again.
+    ada.settings = replace(ada.settings, url=server.url("ada", other))
+    terms = sharing.Terms("/ended", "ended", "there", 1)
+    await asyncio.to_thread(sharing.share, ada.data, ada.settings, terms, "team")
+    assert (await ada.push()).conversations == {ended.id}
+    ada.state.bring_back([withdrawn.id])
+    assert (await ada.push()).conversations == {withdrawn.id}
 
 
 async def test_a_server_that_was_restored_from_an_old_copy_gets_everything_again(
