@@ -4,7 +4,7 @@ import asyncio
 import os
 import sqlite3
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -180,7 +180,7 @@ async def _withdraw_now(settings: HistorySettings, state: LocalState) -> int:
     return 0
 
 
-async def push(store: Store, settings: HistorySettings, prefix: str) -> int:
+async def push(store: Store, settings: HistorySettings, secrets: Mapping[str, str], prefix: str) -> int:
     """Push what is new once; with `prefix` that conversation, even if it was withdrawn."""
     data = store.database.path.parent
     address = address_of(settings)
@@ -192,7 +192,7 @@ async def push(store: Store, settings: HistorySettings, prefix: str) -> int:
         state = LocalState(data)
         state.bring_back(ids)
         state.close()
-    report = await push_all(address, data, settings, ids)
+    report = await push_all(address, data, settings, secrets, ids)
     _print_report(report)
     return 1 if report.failures else 0
 
@@ -236,11 +236,11 @@ async def pull(store: Store, settings: HistorySettings, name: str) -> int:
     return 0
 
 
-async def watch(settings: HistorySettings) -> int:
+async def watch(settings: HistorySettings, secrets: Mapping[str, str]) -> int:
     """Push and pull until an interrupt, or until the program that started this has ended."""
     from cogency_tui.team.worker import parent_is_gone, work
 
-    if not await work(data_path(), settings, parent_is_gone(os.getppid())):
+    if not await work(data_path(), settings, secrets, parent_is_gone(os.getppid())):
         talk("Another process does this already.")
     return 0
 

@@ -98,6 +98,7 @@ _REACHED = (
     " (SELECT max(id) FROM usage WHERE conversation_id = ?1), (SELECT max(id) FROM edits WHERE caller = ?1)"
 )
 
+_NONE: Mapping[str, str] = {}
 _PUSH_LOCK = "team-push.lock"
 
 _LONGER = 4
@@ -137,10 +138,13 @@ class Report:
 
 
 class LocalStore:
-    """The user's store, read beside the program that writes it, on a connection of its own."""
+    """The user's store, read beside the program that writes it, on a connection of its own; its increments
+    are without the values of `secrets`."""
 
-    def __init__(self, data: Path) -> None:
+    def __init__(self, data: Path, secrets: Mapping[str, str] = _NONE) -> None:
         self.data = data
+        self._secrets = secrets
+        self._clean: dict[str, bool] = {}
         self.blobs = Blobs(data / BLOBS)
         self._connection: sqlite3.Connection | None = None
 
@@ -226,8 +230,15 @@ class LocalStore:
         """Return the rows of the next increment of a conversation; None if nothing is new."""
         self.connection.execute("BEGIN")
         try:
-            lines, to = outgoing(self.connection, self.blobs, id, pushed.position)
-            return rows_of(self.connection, self.blobs, lines, to)
+            lines, to = outgoing(
+                self.connection,
+                self.blobs,
+                id,
+                pushed.position,
+                secrets=self._secrets,
+                clean=self._clean,
+            )
+            return rows_of(self.connection, self.blobs, lines, to, self._secrets)
         finally:
             self.connection.execute("ROLLBACK")
 
@@ -461,14 +472,18 @@ async def settle_withdrawals(
 
 
 async def push_all(
-    address: Address, data: Path, settings: HistorySettings, ids: Iterable[str] | None = None
+    address: Address,
+    data: Path,
+    settings: HistorySettings,
+    secrets: Mapping[str, str],
+    ids: Iterable[str] | None = None,
 ) -> Report:
-    """Push once what is new.
+    """Push once what is new, without the values of `secrets`.
 
     Raises:
         HistoryServerError: the server cannot be used.
     """
-    store, state = LocalStore(data), LocalState(data)
+    store, state = LocalStore(data, secrets), LocalState(data)
     try:
         async with connected(address) as connection:
             return await Pusher(connection, store, state, settings).push(ids)

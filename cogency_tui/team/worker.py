@@ -10,7 +10,7 @@ import os
 import random
 import sqlite3
 import time
-from collections.abc import AsyncGenerator, Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -60,13 +60,18 @@ class Worker:
     """Works for the data directory `data` until `is_over`."""
 
     def __init__(
-        self, data: Path, settings: HistorySettings, is_over: Callable[[], bool], pace: Pace
+        self,
+        data: Path,
+        settings: HistorySettings,
+        secrets: Mapping[str, str],
+        is_over: Callable[[], bool],
+        pace: Pace,
     ) -> None:
         self._data = data
         self._settings = settings
         self._is_over = is_over
         self._pace = pace
-        self._store = LocalStore(data)
+        self._store = LocalStore(data, secrets)
         self._state = LocalState(data)
         self._has_pushed = False
         self._seen: Seen | None = None
@@ -199,9 +204,14 @@ class Worker:
 
 
 async def work(
-    data: Path, settings: HistorySettings, is_over: Callable[[], bool], pace: Pace = USUAL
+    data: Path,
+    settings: HistorySettings,
+    secrets: Mapping[str, str],
+    is_over: Callable[[], bool],
+    pace: Pace = USUAL,
 ) -> bool:
-    """Work for a data directory; return False at once if another process does already.
+    """Work for a data directory, and send no values of `secrets`; return False at once if another process
+    does already.
 
     Raises:
         ConfigError, UsageError: there is no usable address or driver.
@@ -211,7 +221,7 @@ async def work(
     with file_lock(data / WORKER_LOCK) as held:
         if not held:
             return False
-        worker = Worker(data, settings, is_over, pace)
+        worker = Worker(data, settings, secrets, is_over, pace)
         await worker.run()
         return True
 

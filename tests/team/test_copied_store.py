@@ -164,7 +164,7 @@ class Racing(LocalStore):
     def increment(self, id: str, pushed: Pushed) -> Rows | None:
         if self._other:
             (copy, settings), self._other = self._other, None
-            asyncio.run(push_all(address_of(settings), copy, settings))
+            asyncio.run(push_all(address_of(settings), copy, settings, {}))
         return super().increment(id, pushed)
 
 

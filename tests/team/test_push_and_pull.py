@@ -1,6 +1,8 @@
 """What is pushed and pulled: a conversation arrives equal, once, and without what is never shared."""
 
 import asyncio
+import hashlib
+from io import BytesIO
 from typing import Any
 
 import pytest
@@ -9,6 +11,8 @@ from msgspec.structs import replace
 from cogency_tui.errors import HistoryServerError, UsageError
 from cogency_tui.protocol.messages import AnswerItem
 from cogency_tui.store.answer_items import StoredAnswerItems
+from cogency_tui.store.edit_records import ABSENT, FileChange, Undone, Version
+from cogency_tui.store.edits import Edits
 from cogency_tui.store.forks import Forks
 from cogency_tui.store.pins import Pins
 from cogency_tui.team import sharing
@@ -146,6 +150,61 @@ async def test_secrets_opaque_items_and_private_commands_are_never_pushed(
     assert '"ls"' in there
     id = await grace.pull(conversation.id)
     assert len(await grace.store.events(id)) == len(await ada.store.events(conversation.id)) - 1
+
+
+async def test_nothing_derived_from_a_content_that_is_left_out_is_pushed(
+    ada: Member, grace: Member, server: Server, database: str
+) -> None:
+    conversation = await ada.begin()
+    await ada.say(conversation.id, "Write the settings.")
+    ada.secrets = {"TEAM_KEY": "correct horse battery"}
+    digests: list[str] = []
+    for path, content in (
+        ("app.env", f"DB_PASSWORD={word(20)}\n".encode()),
+        ("key.txt", b"our key: correct horse battery\n"),
+        ("open.txt", b"nothing hidden\n"),
+    ):
+        kept = ada.blobs.put(BytesIO(content))
+        after = Version("file", kept.digest, kept.size, 0o644, True)
+        edits = Edits(ada.store.database)
+        [edit] = await edits.add(
+            await edits.origin(conversation.id), "c", "write", [FileChange(path, ABSENT, after)]
+        )
+        hunk = hashlib.sha256(b"0:" + content).hexdigest()[:12]
+        digests += [kept.digest, hunk]
+        await edits.add(
+            await edits.origin(conversation.id),
+            "u",
+            "undo",
+            [FileChange(path, after, ABSENT, undoes=(Undone(edit.id, hunk),))],
+        )
+    ada.share()
+    await ada.push()
+    there = await dump(server, database)
+    for digest in digests[:4]:
+        assert digest not in there
+    assert all(digest in there for digest in digests[4:])
+    id = await grace.pull(conversation.id)
+    pulled = [edit for edit in await Edits(grace.store.database).of_conversation(id) if edit.call == "c"]
+    assert [(edit.path, edit.kind, edit.after.known) for edit in pulled] == [
+        ("app.env", "created", False),
+        ("key.txt", "created", False),
+        ("open.txt", "created", True),
+    ]
+    assert all(edit.after.size == 0 for edit in pulled[:2])
+
+
+async def test_a_key_of_the_users_is_never_pushed(ada: Member, server: Server, database: str) -> None:
+    """Not even one that no pattern recognizes."""
+    conversation = await ada.begin()
+    ada.secrets = {"TEAM_KEY": "correct horse battery"}
+    await ada.say(conversation.id, "My key is correct horse battery.")
+    await ada.store.rename(conversation.id, "About correct horse battery")
+    ada.share()
+    await ada.push()
+    there = await dump(server, database)
+    assert "My key is [TEAM_KEY is not shown]." in there
+    assert "horse" not in there
 
 
 async def test_odd_characters_arrive(ada: Member, grace: Member) -> None:
