@@ -324,7 +324,7 @@ def _add_usage_options(parser: argparse.ArgumentParser) -> None:
 def _add_sync_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "directory",
-        type=Path,
+        type=_named_path,
         metavar="DIR",
         help="directory that Syncthing, git, rclone or a network share carries between your machines",
     )
@@ -547,6 +547,13 @@ def _amount(text: str) -> float:
         if not 0 < (number := float(text)) < float("inf"):
             raise ValueError
     return number
+
+
+def _named_path(text: str) -> Path:
+    with _wording("the name of a directory", text):
+        if not text:
+            raise ValueError
+    return Path(text)
 
 
 def _positive(text: str) -> int:

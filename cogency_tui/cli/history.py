@@ -153,12 +153,16 @@ async def unshare(store: Store, settings: HistorySettings, project: Path, *, kee
 
 
 async def withdraw(store: Store, settings: HistorySettings, prefix: str) -> int:
-    """Withdraw a conversation, with those of its sub-agents; it is not pushed again."""
+    """Withdraw a conversation, with those of its sub-agents; it is not pushed again.
+
+    Raises:
+        UsageError: it is another's, or another machine's.
+    """
     conversation = await store.resolve(prefix)
     if conversation.source:
         raise UsageError(
-            f"{conversation.id} was never shared by you: it is a copy of another's or another agent's.",
-            "`cogency-tui conversations trash` moves it to the trash here.",
+            f"{conversation.id} was not shared from here: it is a copy of another's or another machine's.",
+            "Its owner withdraws it, on the machine where it began.",
         )
     state = LocalState(store.database.path.parent)
     try:
@@ -320,7 +324,8 @@ def _table(rows: Iterable[Any]) -> list[str]:
     cells = [["user", "project", "model", "requests", "sent", "generated", "cost"]]
     for row in rows:
         figures = [f"{int(row[name] or 0):,}" for name in ("requests", "input", "output")]
-        names = [one_line(row[name]) for name in ("owner", "project", "model")]
+        # The names of projects that are shared with nobody are not there.
+        names = [one_line(name) for name in (row["owner"], row["project"] or "(own)", row["model"])]
         cells.append([*names, *figures, f"${row['cost'] or 0:.2f}"])
     widths = [max(len(row[at]) for row in cells) for at in range(7)]
     return [

@@ -62,7 +62,11 @@ async def sync_directory(store: Store, directory: Path, options: SyncOptions) ->
         raise UsageError("sync needs an extra.", EXTRA)
     if not directory.is_dir():
         raise UsageError(f"{directory} is no directory.", "Create it, or mount it, and try again.")
+    if options.dry and options.follow:
+        raise UsageError("--dry-run and --follow cannot be combined.", "--dry-run counts once.")
     data = store.database.path.parent
+    if directory.resolve() == data.resolve():
+        raise UsageError(f"{directory} is the data directory, with the key.", "Pass one of its own.")
     key = _key(options, directory, data / KEY_FILE)
     sync = DirectorySync(
         store,
@@ -75,13 +79,14 @@ async def sync_directory(store: Store, directory: Path, options: SyncOptions) ->
     )
     found = await sync.run()
     _report(found, options)
-    if options.follow and not options.dry:
-        await _follow(sync, options, found.problems)
+    if options.follow:
+        await _follow(sync, directory, options, found.problems)
     return 1 if found.problems else 0
 
 
-async def _follow(sync: DirectorySync, options: SyncOptions, named: Iterable[str]) -> None:
+async def _follow(sync: DirectorySync, directory: Path, options: SyncOptions, named: Iterable[str]) -> None:
     known = set(named)
+    is_away = False
     sent = time.monotonic()
     while True:
         await asyncio.sleep(_PAUSE)
@@ -91,6 +96,12 @@ async def _follow(sync: DirectorySync, options: SyncOptions, named: Iterable[str
         except UsageError as exc:
             # A share that is not there now may be again.
             found = Exchange(problems=[exc.advice])
+            is_away = True
+        else:
+            if is_away:
+                talk(f"{directory} can be used again.")
+                known.clear()
+            is_away = False
         sent = time.monotonic() if send else sent
         # A problem is named once.
         found.problems = [each for each in found.problems if each not in known]
@@ -114,7 +125,8 @@ def _key(options: SyncOptions, directory: Path, default: Path) -> SyncKey:
     if has_bundles(directory) and not options.new_key:
         raise UsageError(
             f"{directory} has bundles, and this machine has no key for them.",
-            f"Copy {KEY_FILE} from the data directory of one that has it to {default}, or pass --key FILE.",
+            f"Copy {KEY_FILE} from the data directory of one that has it to {default}, or pass --key FILE."
+            " Where it is lost, --new-key makes another one.",
         )
     key = new_key()
     if options.dry:

@@ -100,7 +100,8 @@ def parsed_key(text: str, place: str) -> SyncKey:
         _ = key.tag
     except Exception as exc:
         raise UsageError(
-            f"{place} is not a key for sync.", "It has one line that begins with AGE-SECRET-KEY-1."
+            f"{place} is not a key for sync.",
+            "It is the text of one key, a line that begins with AGE-SECRET-KEY-1, and not a path.",
         ) from exc
     return key
 
@@ -338,6 +339,28 @@ def _unpacked(content: IO[bytes]) -> Iterator[bytes]:
         raise BrokenBundleError("its content is damaged") from exc
 
 
+class _Sink:
+    """A file whose failures remain: age names them by their texts only."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self.failure: OSError | None = None
+
+    def write(self, data: bytes) -> int:
+        try:
+            return self._file.write(data)
+        except OSError as exc:
+            self.failure = exc
+            raise
+
+    def flush(self) -> None:
+        try:
+            self._file.flush()
+        except OSError as exc:
+            self.failure = exc
+            raise
+
+
 class BundleWriter:
     """Collects the content of a new bundle; `directory` is for it while it is written."""
 
@@ -372,8 +395,7 @@ class BundleWriter:
         try:
             with os.fdopen(handle, "wb") as file:
                 file.write(_header(VERSION, key.tag, self.id))
-                recipient = _age().x25519.Recipient.from_str(key.recipient)
-                _age().encrypt_io(self._content, file, [recipient])
+                self._encrypt(file, key)
                 file.flush()
                 os.fsync(handle)
                 return os.fstat(handle).st_size
@@ -381,6 +403,14 @@ class BundleWriter:
             with suppress(OSError):
                 path.unlink()
             raise
+
+    def _encrypt(self, file: IO[bytes], key: SyncKey) -> None:
+        recipient = _age().x25519.Recipient.from_str(key.recipient)
+        sink = _Sink(file)
+        try:
+            _age().encrypt_io(self._content, sink, [recipient])
+        except _age().EncryptError as exc:
+            raise sink.failure or OSError(errno.EIO, str(exc)) from exc
 
     def close(self) -> None:
         """Discard the content."""

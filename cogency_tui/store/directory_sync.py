@@ -15,8 +15,8 @@ import os
 import secrets
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Mapping, Set
-from contextlib import suppress
+from collections.abc import Callable, Generator, Iterable, Mapping, Set
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -39,6 +39,7 @@ from cogency_tui.store.bundles import (
     opened_bundle,
 )
 from cogency_tui.store.column_text import from_column, to_column
+from cogency_tui.store.database import store_error
 from cogency_tui.store.export_import import ConversationRecord, EventRecord, decoded_record, parsed_line
 from cogency_tui.store.increments import START, Position, Taken, content_digest, outgoing, own_conversations
 from cogency_tui.store.origins import Origin
@@ -49,6 +50,9 @@ BUNDLE_SIZE = 16 << 20
 """Compressed bytes after which the next increment begins another bundle."""
 
 _LOCK = "sync.lock"
+AGAIN = "It is tried again next time. If it stays so, delete it: its owner then sends what it had."
+"""The advice about a file that cannot be read."""
+
 _PATIENCE = 10.0
 _FORGOTTEN = 24 * 3600.0
 """Seconds after which the unfinished file of a process that is gone is removed. The process may be one of
@@ -129,7 +133,7 @@ class DirectorySync:
         """
         found = Exchange()
         self._broken = {}
-        with file_lock(self._data / _LOCK, _PATIENCE) as alone:
+        with self._locked() as alone:
             if not alone:
                 raise UsageError("Another `cogency-tui sync` is running.", "Wait until it ends.")
             files = self._listed()
@@ -144,6 +148,15 @@ class DirectorySync:
         found.problems[:0] = self._broken.values()
         return found
 
+    @contextmanager
+    def _locked(self) -> Generator[bool]:
+        with ExitStack() as held:
+            try:
+                alone = held.enter_context(file_lock(self._data / _LOCK, _PATIENCE))
+            except OSError as exc:
+                raise store_error(exc, self._data / _LOCK) from exc
+            yield alone
+
     def _listed(self) -> list[BundleFile]:
         """Return the bundles in the directory, in an order in which few wait for another one."""
         found: list[BundleFile] = []
@@ -157,9 +170,10 @@ class DirectorySync:
                     and not entry.name.startswith(".")
                 ]
         except OSError as exc:
-            raise UsageError(
-                f"{self._directory} cannot be read: {exc.strerror}.", "Pass an existing directory."
-            ) from exc
+            hint = "Pass an existing directory."
+            if isinstance(exc, PermissionError):
+                hint = f"chmod u+rwx {self._directory}"
+            raise UsageError(f"{self._directory} cannot be read: {exc.strerror}.", hint) from exc
         seen: dict[tuple[str, int, int], BundleFile | None] = {}
         for stamp in stamps:
             name = stamp[0]
@@ -170,7 +184,7 @@ class DirectorySync:
                 continue
             except (OSError, BrokenBundleError) as exc:
                 why = exc.strerror if isinstance(exc, OSError) else exc
-                self._broken[name] = f"{name}: {why}. It is tried again next time."
+                self._broken[name] = f"{name}: {why}. {AGAIN}"
                 continue
             if file is not None:
                 found.append(file)
@@ -206,6 +220,9 @@ class DirectorySync:
         which others have waited."""
         own = await self._database.write(origins.own)
         known = await self._database.read(partial(_known, own=own))
+        # A copy under the name of a bundle whose content is here needs no care.
+        for name in [name for name in self._broken if any(id and name.startswith(id) for id in known)]:
+            del self._broken[name]
         pending = [file for file in files if file.id not in known]
         while pending:
             waiting: list[BundleFile] = []
@@ -253,13 +270,13 @@ class DirectorySync:
         except FileNotFoundError:
             return "broken"
         except BrokenBundleError as exc:
-            again = "" if "newer" in str(exc) else " It is tried again next time."
+            again = "" if "newer" in str(exc) else f" {AGAIN}"
             self._broken[file.id] = self._failed[file] = f"{file.path.name}: {exc}.{again}"
             return "broken"
         except OSError as exc:
             if exc.errno in (errno.ENOSPC, errno.EDQUOT):
                 raise StoreError(f"{self._data} is full.", "Free some space there.") from exc
-            self._broken[file.id] = f"{file.path.name}: {exc.strerror}. It is tried again next time."
+            self._broken[file.id] = f"{file.path.name}: {exc.strerror}. {AGAIN}"
             return "broken"
         if refused:
             return "broken"

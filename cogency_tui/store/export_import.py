@@ -656,12 +656,18 @@ class Outgoing:
         sql = f"SELECT {', '.join(names)} FROM edits WHERE conversation = ? ORDER BY id"
         sent: set[str] = set()
         carried: set[int] = set()
+        # A decision made in another project is about the files there.
+        (project,) = self._connection.execute(
+            "SELECT project FROM conversations WHERE id = ?", (to_column(id),)
+        ).fetchone()
+        project = from_column(project)
         for row in self._rows(sql, (to_column(id),), "the rest of the edits"):
             edit: dict[str, Any] = dict(zip(names, map(plain, row), strict=True))
             if None in row:
                 self._fail(f"edit {edit['id']}", ValueError("a value is missing"))
                 continue
-            if not all(is_portable(edit[name]) for name in ("path", "old_path", "made") if edit[name]):
+            paths = [edit[name] for name in ("path", "old_path", "made") if edit[name]]
+            if edit["project"] != project or not all(map(is_portable, paths)):
                 self.outside += 1
                 continue
             lines = list(self._formed({"edit": edit}))

@@ -232,9 +232,16 @@ class Store:
         return await self.database.read(work)
 
     async def latest(self, project: str) -> StoredConversation | None:
-        """Return the last updated conversation in `project` and its worktrees."""
-        found = await self.conversations(project, limit=1)
-        return found[0] if found else None
+        """Return the user's last updated conversation in `project` and its worktrees, and none of another
+        agent, machine or person, whose next turn may come at any time."""
+
+        def work(connection: sqlite3.Connection) -> StoredConversation | None:
+            terms, values = self._in_project(connection, project)
+            sql = f"{_SELECT} WHERE source = '' AND {' AND '.join(terms)} {_NEWEST_FIRST} LIMIT 1"
+            row = connection.execute(sql, values).fetchone()
+            return None if row is None else conversation_of(row)
+
+        return await self.database.read(work)
 
     async def count(self, project: str | None = None) -> int:
         """Count the conversations."""

@@ -20,7 +20,7 @@ from cogency_tui.store.column_text import from_column
 from cogency_tui.store.events import BEGINS_TURN
 
 _CONVERSATIONS = (
-    "SELECT id, project, provider, model, created, updated, parent, call, imported FROM conversations"
+    "SELECT id, project, provider, model, created, updated, parent, call, imported, source FROM conversations"
 )
 _USAGE = "SELECT conversation_id, timestamp, body FROM usage WHERE timestamp >= ? AND timestamp < ?"
 _EVENTS = (
@@ -154,9 +154,10 @@ def conversations(connection: sqlite3.Connection) -> dict[bytes, ConversationRec
     parents = {id: row[6] for id, row in rows.items() if row[6] in rows}
     above = {id: parent for id, parent in parents.items() if rows[id][7] is not None}
     found: dict[bytes, ConversationRecord] = {}
-    for id, (_, _, provider, model, created, updated, parent, call, _) in rows.items():
+    for id, (_, _, provider, model, created, updated, parent, call, *_) in rows.items():
         root = _root_of(id, above)
-        if rows[root][8] and rows[root][6] is None:
+        # A fork of an imported conversation is the user's, unless it was made elsewhere.
+        if rows[root][9] or (rows[root][8] and rows[root][6] is None):
             continue
         # A turn that was run again is a fork in a directory of its own.
         project = rows[_root_of(id, parents)][1]

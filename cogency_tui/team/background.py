@@ -41,6 +41,8 @@ class BackgroundWorker:
         self._process: asyncio.subprocess.Process | None = None
         self._started = -_AGAIN
         self._starting = asyncio.Lock()
+        self._opening: asyncio.Task[None] | None = None
+        self._is_closed = False
 
     @property
     def is_wanted(self) -> bool:
@@ -62,15 +64,18 @@ class BackgroundWorker:
             is_running = self._process is not None and self._process.returncode is None
             if is_running or time.monotonic() - self._started < _AGAIN:
                 return
-            if await asyncio.to_thread(lambda: self.is_wanted and self._is_alone):
-                await self._start()
+            is_due = await asyncio.to_thread(lambda: self.is_wanted and self._is_alone)
+            if is_due and not self._is_closed:
+                self._opening = asyncio.create_task(self._open())
+                # Who waits may be cancelled: the process must not be lost for that.
+                await asyncio.shield(self._opening)
 
     @property
     def _is_alone(self) -> bool:
         with file_lock(self._data / WORKER_LOCK) as held:
             return held
 
-    async def _start(self) -> None:
+    async def _open(self) -> None:
         self._started = time.monotonic()
         settings = msgspec.json.encode(self._settings).decode()
         self._process = await start_with_keys(
@@ -80,7 +85,11 @@ class BackgroundWorker:
         )
 
     async def close(self) -> None:
-        """End the worker. What it has not sent, the next one sends."""
+        """End the worker, and start none any more. What it has not sent, the next one sends."""
+        self._is_closed = True
+        if self._opening is not None:
+            with suppress(OSError):
+                await self._opening
         process, self._process = self._process, None
         if process is None:
             return

@@ -49,8 +49,9 @@ class Connection(Protocol):
 
 async def connect(url: str, **options: Any) -> Connection:
     """Connect, without checks and translated errors."""
-    # Imported as a module without types: it takes a tenth of a second, and few users have it.
-    return await import_module("asyncpg").connect(url, **options)
+    # Imported as a module without types: few users have it. It takes longer than a frame.
+    driver: Any = await asyncio.to_thread(import_module, "asyncpg")
+    return await driver.connect(url, **options)
 
 
 @asynccontextmanager
@@ -123,8 +124,10 @@ class SharedConnection:
 
     def release(self) -> None:
         """Close the connection, without waiting for it."""
-        if self._holder is not None:
+        if self._holder is not None and self._opened is not None:
             self._holder.cancel()
+            # It may not have begun: then nothing else ends the wait for it.
+            self._opened.cancel()
         self._holder = self._opened = None
 
     def _connecting(self, address: Address) -> "asyncio.Future[Connection]":
@@ -143,9 +146,8 @@ class SharedConnection:
                 opened.set_result(connection)
                 await asyncio.Event().wait()
         except Exception as exc:
-            opened.set_exception(exc)
-        finally:
-            opened.cancel()
+            if not opened.done():
+                opened.set_exception(exc)
 
 
 _holders = set[asyncio.Task[None]]()

@@ -7,7 +7,6 @@ so that a late one cannot overwrite a newer row.
 
 import asyncio
 import sqlite3
-import time
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass, field
@@ -31,26 +30,21 @@ from cogency_tui.team.connection import PATIENCE, Connection, connected, words_o
 from cogency_tui.team.local_state import LocalState, Pushed, Share, shared_projects
 from cogency_tui.team.rows import Rows, folded, rows_of, storable
 
-_LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('cogency.push ' || session_user, 0))"
-_ORIGIN = (
-    "INSERT INTO cogency.origins (id, name) VALUES ($1, $2)"
-    " ON CONFLICT (id) DO UPDATE SET name = excluded.name WHERE origins.name <> excluded.name"
-)
-_COLUMNS = (
+COLUMNS = (
     *("origin", "id", "project", "share", "parent", "call", "title", "turns", "cost", "updated", "trashed"),
     *("folded_title", "folded_model", "folded_directory", "folded_branch", "record", "changing", "position"),
     "revision",
 )
 _CONVERSATION = (
-    f"INSERT INTO cogency.conversations ({', '.join(_COLUMNS)})"
-    f" VALUES ({', '.join(f'${number}' for number in range(1, len(_COLUMNS) + 1))})"
+    f"INSERT INTO cogency.conversations ({', '.join(COLUMNS)})"
+    f" VALUES ({', '.join(f'${number}' for number in range(1, len(COLUMNS) + 1))})"
     " ON CONFLICT (origin, id) DO UPDATE SET "
     + ", ".join(
         f"{name} = excluded.{name}"
-        for name in _COLUMNS
+        for name in COLUMNS
         if name not in ("origin", "id", "parent", "call", "changing")
     )
-    + f", changing = CASE WHEN ${len(_COLUMNS) + 1} THEN excluded.changing ELSE conversations.changing END"
+    + f", changing = CASE WHEN ${len(COLUMNS) + 1} THEN excluded.changing ELSE conversations.changing END"
     ", changed = clock_timestamp()"
 )
 
@@ -103,9 +97,6 @@ _PUSH_LOCK = "team-push.lock"
 
 _LONGER = 4
 """How much longer than others the statements of a push may take: an increment has up to 16 MB."""
-
-_DAY = 86400.0
-"""Seconds of a day, which is within a month: both are in UTC."""
 
 
 class Shared(NamedTuple):
@@ -213,11 +204,15 @@ class LocalStore:
 
     def waiting(self, state: LocalState, settings: HistorySettings) -> int:
         """Count the shared conversations of which events, cycles or edits were not pushed, or that are shared
-        in another way now."""
-        server = state.server(settings.url)
+        in another way now, without those that were withdrawn."""
+        server, count = state.server(settings.url), 0
         pushed, hidden = state.pushed(server), state.hidden()
-        shared = [each for each in self.shared(state.shares(), settings) if each.id not in hidden]
-        return sum(self._waits(each, pushed.get(each.id, Pushed())) for each in shared)
+        for each in self.shared(state.shares(), settings):
+            if each.id in hidden or each.above in hidden:
+                hidden.add(each.id)
+            else:
+                count += self._waits(each, pushed.get(each.id, Pushed()))
+        return count
 
     def _waits(self, one: Shared, pushed: Pushed) -> bool:
         if pushed.revision and (pushed.name, pushed.audience) != one.share[1:3]:
@@ -259,7 +254,6 @@ class Pusher:
         self._state = state
         self._settings = settings
         self._patience = _LONGER * patience
-        self._days = set[float]()
         self.progressed: Callable[[int], None] = lambda _pushed: None
         """Called with the number of conversations that a push has sent something of so far."""
 
@@ -341,9 +335,10 @@ class Pusher:
             if await self._connection.fetchval("SELECT cogency.is_withdrawn($1, $2)", origin.id, one.id):
                 self._state.note_withdrawn(server, one.id)
                 return
-            project = one.share.name
-            what = "you are not a member of it" if one.share.audience == "project" else str(exc)
-            report.failures[one.id] = f"The project {project!r} is not accepted: {what}."
+            sql = "SELECT cogency.may_share($1, $2)"
+            may = await self._connection.fetchval(sql, one.share.audience, one.share.name)
+            what = words_of(exc) if may else "you are not a member of it"
+            report.failures[one.id] = f"The project {one.share.name!r} is not accepted: {what}."
         except (
             asyncpg.DataError,
             asyncpg.IntegrityConstraintViolationError,
@@ -353,11 +348,22 @@ class Pusher:
             report.failures[one.id] = f"The conversation {one.id} is not accepted: {words_of(exc)}."
 
     async def _send(self, origin: Origin, one: Shared, rows: Rows, before: Pushed) -> Pushed:
-        """Send an increment in one transaction; return what is then there."""
-        await self._prepare(rows)
+        """Send an increment; return what is then there."""
+        import asyncpg
+
+        try:
+            return await self._send_once(origin, one, rows, before)
+        except asyncpg.CheckViolationError as exc:
+            if getattr(exc, "constraint_name", None) is not None:
+                raise
+            # Meanwhile the partition of its month was created: the default one no longer takes it.
+            return await self._send_once(origin, one, rows, before)
+
+    async def _send_once(self, origin: Origin, one: Shared, rows: Rows, before: Pushed) -> Pushed:
+        """Send an increment in one transaction."""
         async with self._connection.transaction():
             revision = await self._begin(origin, one.id, before)
-            values = _values(origin, one, rows, revision)
+            values = row_values(origin, one, rows, revision)
             await self._connection.execute(_CONVERSATION, *values, rows.whole)
             for sql, batch in ((_EVENTS, rows.events), (_EDITS, rows.edits), (_USAGE, rows.usage)):
                 if batch:
@@ -388,8 +394,7 @@ class Pusher:
             HistoryServerError: the conversation was removed meanwhile, or pushed by another process.
         """
         await self._connection.execute(f"SET LOCAL statement_timeout = {int(self._patience * 1000)}")
-        await self._connection.execute(_LOCK)
-        await self._connection.execute(_ORIGIN, origin.id, storable(origin.name))
+        await _register(self._connection, origin)
         sql = "SELECT revision FROM cogency.conversations WHERE origin = $1 AND id = $2"
         found = await self._connection.fetchval(sql, origin.id, id) or 0
         if found != before.revision:
@@ -397,18 +402,8 @@ class Pusher:
             raise HistoryServerError(f"The conversation was {what} meanwhile.", passing=True)
         return found + 1
 
-    async def _prepare(self, rows: Rows) -> None:
-        """Create the partitions that the events need."""
-        days = {at // _DAY for _number, at, *_ in rows.events} - self._days
-        if days:
-            await self._connection.execute(
-                "SELECT cogency.prepare($1::float8[])", [day * _DAY for day in days]
-            )
-            # The future has no partitions yet.
-            self._days |= {day for day in days if day <= time.time() // _DAY}
 
-
-def _values(origin: Origin, one: Shared, rows: Rows, revision: int) -> list[Any]:
+def row_values(origin: Origin, one: Shared, rows: Rows, revision: int) -> list[Any]:
     import msgspec
 
     row = rows.row
@@ -452,6 +447,23 @@ async def identify(connection: Connection, state: LocalState, settings: HistoryS
     return server
 
 
+async def _register(connection: Connection, origin: Origin) -> None:
+    """Register our store, after earlier pushes of the user; later ones wait for the transaction.
+
+    Raises:
+        HistoryServerError: another user has registered it.
+    """
+    import asyncpg
+
+    try:
+        await connection.execute("SELECT cogency.register($1, $2)", origin.id, storable(origin.name))
+    except asyncpg.UniqueViolationError as exc:
+        raise HistoryServerError(
+            f"Another user of the database has registered your store, {origin.id}, as theirs.",
+            "The owner of the database corrects it: UPDATE cogency.origins SET owner = …",
+        ) from exc
+
+
 async def settle_withdrawals(
     connection: Connection, store: LocalStore, state: LocalState, server: str
 ) -> int:
@@ -461,7 +473,7 @@ async def settle_withdrawals(
     if waiting or returning:
         origin = await asyncio.to_thread(store.origin)
         # Of an origin that is not there yet there is nothing to withdraw, but the note stays.
-        await connection.execute(_ORIGIN, origin.id, storable(origin.name))
+        await _register(connection, origin)
         for id in waiting:
             await connection.execute("SELECT cogency.withdraw($1, $2)", origin.id, id)
             state.note_withdrawn(server, id)

@@ -10,11 +10,12 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from cogency_tui.errors import StoreError
 from cogency_tui.protocol.transcript import is_private_command
 from cogency_tui.redaction import Redactor
+from cogency_tui.safe_text import one_line
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.increments import Position
 from cogency_tui.store.search.documents import Document, of_event, read_documents
@@ -28,6 +29,15 @@ EditRow = tuple[int, float, str, str, str, str, str, str]
 
 UsageRow = tuple[int, float, str, str, int | None, int | None, int | None, float | None, str]
 """number, at, provider, model, input, output, cached, cost, record"""
+
+Row = TypeVar("Row", EventRow, EditRow, UsageRow)
+
+
+LONGEST = 32 << 20
+"""Bytes of a text of a row, several times those of the longest answer: the database refuses longer ones, and
+their rows are left out."""
+
+_LONGEST_NAME = 256
 
 
 @dataclass(slots=True)
@@ -66,17 +76,23 @@ def rows_of(
     for line in given:
         if "event" in line:
             if not is_private_command(line["event"]):
-                rows.events.append(reader.event(line["number"], line["event"]))
+                _add(rows.events, reader.event(line["number"], line["event"]))
         elif "usage" in line:
-            rows.usage.append(_usage(line["number"], line["usage"], row))
+            _add(rows.usage, _usage(line["number"], line["usage"], row))
         elif "edit" in line:
-            rows.edits.append(reader.edit(line["edit"]))
+            _add(rows.edits, reader.edit(line["edit"]))
         elif "content" in line:
             rows.contents.append((line["content"], base64.b64decode(line["data"])))
         else:
             changing.append(encoded(line))
     rows.changing = "\n".join(changing)
     return rows
+
+
+def _add(rows: list[Row], row: Row) -> None:
+    texts = [each for each in row if isinstance(each, str)]
+    if all(4 * len(text) <= LONGEST or len(text.encode()) <= LONGEST for text in texts):
+        rows.append(row)
 
 
 def encoded(value: object) -> str:
@@ -110,11 +126,15 @@ def _usage(number: int, usage: dict[str, Any], row: dict[str, Any]) -> UsageRow:
     return (
         number,
         usage["timestamp"],
-        storable(str(provider)),
-        storable(str(model)),
+        _named(provider),
+        _named(model),
         *figures,
         encoded(usage),
     )
+
+
+def _named(text: object) -> str:
+    return storable(one_line(str(text)))[:_LONGEST_NAME]
 
 
 class _CleanBlobs(Blobs):

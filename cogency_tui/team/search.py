@@ -8,6 +8,7 @@ import asyncio
 import json
 import time
 from collections.abc import Sequence
+from math import isinf
 from typing import Any, NamedTuple
 
 from cogency_tui.protocol.events import Event
@@ -27,24 +28,30 @@ _ROUNDS = 20
 
 _SHOWN = 3
 _RANKED = 4
+_SECONDS = 2.0
+"""Time after which the server ends a statement of a search, which then goes on with another."""
+
 _SELECT = "SELECT origin, id, updated FROM cogency.search($1::jsonb, $2)"
 _ROWS = (
-    "SELECT c.origin, c.id, c.record, c.owner, c.project, o.name FROM unnest($1::text[], $2::text[])"
-    " WITH ORDINALITY AS w (origin, id, place)"
+    "SELECT c.origin, c.id, c.record, c.owner, c.project, c.began, c.ended, o.name"
+    " FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS w (origin, id, place)"
     " JOIN cogency.conversations c ON c.origin = w.origin AND c.id = w.id"
     " JOIN cogency.origins o ON o.id = c.origin ORDER BY w.place"
 )
 _HITS = """
-SELECT w.place, d.* FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS w (origin, id, place)
+SELECT w.place, d.* FROM unnest($1::text[], $2::text[], $3::float8[], $4::float8[]) WITH ORDINALITY
+    AS w (origin, id, began, ended, place)
 CROSS JOIN LATERAL (
     SELECT * FROM (
         SELECT e.number AS source, e.conversation, e.type, e.at, e.body, e.folded, e.tool, e.failed, e.paths
         FROM cogency.events e WHERE e.origin = w.origin AND e.conversation = w.id AND ({condition})
+        AND e.at >= w.began AND e.at <= w.ended
         UNION ALL
         SELECT -e.number, e.conversation, 'edit', e.at, e.text, e.folded, e.tool, false, e.paths
         FROM cogency.edits e WHERE e.origin = w.origin AND e.root = w.id AND ({edits})
+        AND e.at >= w.began AND e.at <= w.ended
     ) e
-    ORDER BY (e.folded LIKE $4) DESC, ({met}) DESC, e.source > 0 DESC, abs(e.source) DESC LIMIT $3
+    ORDER BY (e.folded LIKE $6) DESC, ({met}) DESC, e.source > 0 DESC, abs(e.source) DESC LIMIT $5
 ) d
 """
 _EVENTS = (
@@ -183,8 +190,14 @@ class _Search:
         if above is not None:
             id, _, origin = above[1].partition("/")
             asked = {**asked, "above": [above[0], id, origin]}
-        rows = await self._connection.fetch(_SELECT, json.dumps(asked), most)
-        return [(row["origin"], row["id"], row["updated"]) for row in rows]
+        found: list[tuple[str, str, float]] = []
+        while True:
+            rows = await self._connection.fetch(_SELECT, json.dumps(asked), most - len(found))
+            found += [(row["origin"], row["id"], row["updated"]) for row in rows if row["id"] is not None]
+            if not rows or rows[-1]["id"] is not None or isinf(rows[-1]["updated"]):
+                return found
+            # The server has searched for long, and goes on from there.
+            asked = {**asked, "above": [rows[-1]["updated"], "", ""]}
 
     def _scored(
         self, matches: Sequence[TeamMatch], now: float
@@ -198,7 +211,7 @@ class _Search:
         """Return these conversations with at most `most` hits each, those first that meet the most."""
         origins, ids = [key[0] for key in keys], [key[1] for key in keys]
         rows = await self._connection.fetch(_ROWS, origins, ids)
-        hits = await self._hits([row["origin"] for row in rows], [row["id"] for row in rows], most)
+        hits = await self._hits(rows, most)
         # Texts are decoded and compared off the loop: they may be long.
         return await asyncio.to_thread(self._matched, rows, hits, most)
 
@@ -222,13 +235,12 @@ class _Search:
         hits = [each for each in documents if any(condition.test(each) for condition in wanted)]
         return Match(conversation, hits[:most], len(hits) > most)
 
-    async def _hits(self, origins: list[str], ids: list[str], most: int) -> list[Any]:
-        if not self._conditions or not ids:
+    async def _hits(self, rows: Sequence[Any], most: int) -> list[Any]:
+        if not self._conditions or not rows:
             return []
         wanted = [each for each in self._conditions if each.is_term] or self._conditions
         values: list[object] = [
-            origins,
-            ids,
+            *([row[name] for row in rows] for name in ("origin", "id", "began", "ended")),
             most + 1,
             _like(self._query.phrase) if self._query.phrase else "",
         ]
@@ -250,6 +262,7 @@ def _asked(query: Query, project: str | None) -> dict[str, Any]:
     rows = [("model", each) for each in query.models]
     rows += [("directory", each) for each in query.projects]
     rows += [("branch", each) for each in query.branches]
+    rows += [("from", each) for each in query.sources]
     documents = [("term", each) for each in query.terms]
     documents += [("file", each) for each in query.files]
     documents += [("tool", each) for each in query.tools]
@@ -259,7 +272,7 @@ def _asked(query: Query, project: str | None) -> dict[str, Any]:
         "documents": [[name, storable(text)] for name, text in documents],
         "costs": [[how, repr(usd)] for how, usd in query.costs],
     }
-    given = {"since": query.since, "before": query.before, "project": project}
+    given = {"since": query.since, "before": query.before, "project": project, "seconds": _SECONDS}
     return asked | {name: value for name, value in given.items() if value is not None}
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import msgspec
 
 from cogency_tui.config.schema import HistorySettings
-from cogency_tui.errors import ConfigError, HistoryServerError, UsageError
+from cogency_tui.errors import CogencyError, UsageError
 from cogency_tui.store.project_scope import main_project
 from cogency_tui.store.store import Store
 from cogency_tui.team.address import address_of
@@ -164,7 +164,7 @@ async def unshare(data: Path, settings: HistorySettings, main: str, *, keep: boo
         state.withdraw(state.server(settings.url), pushed, with_project=True)
         try:
             return Ended(main, withdrawn=await withdraw_noted(settings, state))
-        except (ConfigError, HistoryServerError) as exc:
+        except CogencyError as exc:
             return Ended(main, problem=postponed(exc))
     finally:
         state.close()
@@ -184,7 +184,7 @@ async def withdraw_noted(settings: HistorySettings, state: LocalState) -> int:
     """Withdraw what is noted; return the number of conversations.
 
     Raises:
-        ConfigError: there is no usable address.
+        ConfigError, UsageError: there is no usable address or driver.
         HistoryServerError: the database cannot be reached, and the notes remain.
     """
     local = LocalStore(state.data)
@@ -196,6 +196,6 @@ async def withdraw_noted(settings: HistorySettings, state: LocalState) -> int:
         local.close()
 
 
-def postponed(error: ConfigError | HistoryServerError) -> str:
+def postponed(error: CogencyError) -> str:
     """Say that a withdrawal follows later, and why."""
     return f"{error.sentence} What is to be withdrawn is noted, and done with the next push."

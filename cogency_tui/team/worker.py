@@ -144,17 +144,17 @@ class Worker:
     async def _push(self, pusher: Pusher, *, everything: bool) -> None:
         changed, self._seen = await asyncio.to_thread(self._store.changes, self._seen)
         self._left |= changed
-        if everything:
-            self._show_progress_of(pusher, await self._waiting())
+        pusher.progressed = self._noting(await self._waiting() if everything else 0)
+        pusher.progressed(0)
         report = await pusher.push(None if everything else self._left)
         self._left = set(report.failures)
         self._has_pushed = True
         failure = next(iter(report.failures.values()), "")
         self._state.note_worker(len(report.failures), failure, contact=True)
 
-    def _show_progress_of(self, pusher: Pusher, waiting: int) -> None:
-        """Note how many conversations wait while many are pushed."""
-        noted = 0.0
+    def _noting(self, waiting: int) -> Callable[[int], None]:
+        """Return a function that notes how many of the conversations still wait while they are pushed."""
+        noted = -_NOTE
 
         def note(pushed: int) -> None:
             nonlocal noted
@@ -162,8 +162,7 @@ class Worker:
                 noted = time.monotonic()
                 self._state.note_worker(waiting - pushed, "", contact=True)
 
-        pusher.progressed = note
-        note(0)
+        return note
 
     async def _pull(self, connection: Connection, server: str) -> None:
         """Pull more of the conversations of others that are here."""

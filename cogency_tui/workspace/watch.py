@@ -1,9 +1,9 @@
 """Watches directories for touched paths, as the system reports them, including those that do not last.
 
-Invariant: every path that the system reported before `end` is in its result, within the bounds. Each
-directory is watched individually, so that none is watched that was not named; paths in directories that are
-created meanwhile are not seen, nor those for which the system's queue had no room. The calls block, and are
-not for several threads at once.
+Invariant: every path that the system reported before `end` is in its result, or the watch is not `complete`.
+Each directory is watched individually, so that none is watched that was not named; paths in directories that
+are created meanwhile are not seen, nor those for which the system's queue had no room. The calls block, and
+are not for several threads at once.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ import time
 from collections.abc import AsyncGenerator, Generator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from itertools import islice
+from itertools import count, islice
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING
@@ -30,7 +30,7 @@ MOST_PATHS = 10_000
 """Most paths that are remembered."""
 
 _LATEST = 0.5
-"""Seconds that the system has, at the end, for pending reports."""
+"""Seconds that the system has for pending reports."""
 
 _STEP = 1
 """Milliseconds between two polls."""
@@ -43,7 +43,6 @@ _LATEST_REPORT = 1000
 """Milliseconds after which it reports at the latest."""
 
 _POLL = 300
-_LAST = "cogency-last"
 _UNKNOWN = "\ufffd"
 """Replacement for undecodable bytes in a name: which file is meant is then unknown."""
 
@@ -60,7 +59,11 @@ class Watch:
         self.whole = len(found) <= MOST_DIRECTORIES
         """True if all of them are watched."""
         self._seen: set[str] = set()
+        self._in_time = True
+        self._marks = count(1)
         paths = [str(path) for path in found[:MOST_DIRECTORIES] if path.is_dir()]
+        self.directories = frozenset(paths)
+        """Those that are watched."""
         with _refusals():
             self._own = make_directory("watch").resolve()
         try:
@@ -70,34 +73,46 @@ class Watch:
             self._remove()
             raise
 
+    @property
+    def complete(self) -> bool:
+        """True if no report is missing of what was touched directly in the `directories`, as far as known."""
+        return self._in_time and len(self._seen) < MOST_PATHS
+
     def collect(self) -> None:
         """Collect the system's reports, so that it need not queue them."""
-        self._take()
+        mark = self._own / f"cogency-{next(self._marks)}"
+        self._in_time = self._take_up_to(mark) and self._in_time
+        with suppress(OSError):
+            mark.unlink(missing_ok=True)
 
     def end(self) -> set[str]:
         """Return the full paths that were touched, and stop watching."""
-        last = str(self._own / _LAST)
-        deadline = time.monotonic() + _LATEST
-        with suppress(OSError):
-            # Reports arrive in order: with this one, all before it have arrived.
-            Path(last).touch()
-            while last not in self._take() and time.monotonic() < deadline:
-                continue
+        self.collect()
         self._notify.close()
         self._remove()
         return {path for path in self._seen if _UNKNOWN not in path}
 
     def _remove(self) -> None:
         with suppress(OSError):
-            (self._own / _LAST).unlink(missing_ok=True)
             self._own.rmdir()
 
-    def _take(self) -> set[str]:
-        try:
-            changes = self._notify.watch(_STEP, _STEP, _STEP, None)
-        except RuntimeError:
-            # The watch broke off; earlier reports are collected.
-            return set()
+    def _take_up_to(self, mark: Path) -> bool:
+        """Take the reports up to that of a new file, before which all others arrive; return whether it comes
+        in time.
+        """
+        with suppress(OSError):
+            mark.touch()
+        deadline = time.monotonic() + _LATEST
+        # A watch that broke off has no more reports.
+        with suppress(RuntimeError):
+            while (left := deadline - time.monotonic()) > 0:
+                if str(mark) in self._take(left):
+                    return True
+        return False
+
+    def _take(self, seconds: float) -> set[str]:
+        """Wait for reports. Those that arrive when the time is up are lost, as `watchfiles` discards them."""
+        changes = self._notify.watch(_STEP, _STEP, max(1, int(seconds * 1000)), None)
         paths = set[str]() if isinstance(changes, str) else {path for _, path in changes}
         project = (path for path in paths if os.path.dirname(path) != str(self._own))  # noqa: PTH120 (speed)
         self._seen.update(islice(project, max(0, MOST_PATHS - len(self._seen))))

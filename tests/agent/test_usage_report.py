@@ -145,6 +145,18 @@ async def test_the_trash_counts_and_an_import_does_not(past: Past) -> None:
     assert (total.turns, total.requests, total.calls, total.kept) == (1, 1, 1, 1)
 
 
+async def test_forks_count_where_they_were_made(past: Past) -> None:
+    origin = await past.begin("/shop")
+    await past.say(origin.id, 3)
+    forks = [await Forks(past.store.database).fork(origin.id) for _ in range(2)]
+    for fork in forks:
+        await past.date(fork.id, 2)
+        await past.ask(fork.id, 1)
+    sql = "UPDATE conversations SET imported = 1, source = iif(id = ?, '', '@0a0b'), original = id"
+    await past.store.database.write(lambda connection: connection.execute(sql, (forks[0].id,)) and None)
+    assert (await report(past, "model")).total.requests == 1
+
+
 async def test_only_the_period_and_the_project_count(past: Past) -> None:
     for project, days in (("/shop", 1), ("/shop", 31), ("/shop", 61), ("/blog", 1)):
         made = await past.begin(project)

@@ -87,7 +87,7 @@ async def make_store(directory: Path, events: int) -> Iterator[Sample]:
 
 def _fill(path: Path, wanted: int) -> Iterator[Sample]:
     chance = random.Random(SEED)
-    writer = _Writer(chance, *vocabulary())
+    writer = Writer(chance, *vocabulary())
     connection = sqlite3.connect(path, isolation_level=None)
     count = characters = number = 0
     try:
@@ -110,7 +110,7 @@ def _fill(path: Path, wanted: int) -> Iterator[Sample]:
 
 
 def _store(
-    connection: sqlite3.Connection, number: int, made: list[tuple[Event, int]], writer: "_Writer"
+    connection: sqlite3.Connection, number: int, made: list[tuple[Event, int]], writer: "Writer"
 ) -> int:
     id = f"{number:016x}"
     events = [event for event, _ in made]
@@ -129,7 +129,7 @@ def _store(
     return sum(length for _, length in made)
 
 
-class _Writer:
+class Writer:
     def __init__(self, chance: random.Random, words: list[str], weights: list[float]) -> None:
         self._chance = chance
         self._words = words

@@ -17,6 +17,7 @@ from cogency_tui.cli import sync
 from cogency_tui.errors import UsageError
 from cogency_tui.store import events
 from cogency_tui.store.blobs import Blobs
+from cogency_tui.store.directory_sync import AGAIN
 from cogency_tui.store.event_chain import verify
 from cogency_tui.store.increments import own_conversations
 from cogency_tui.store.store import Store
@@ -148,7 +149,7 @@ def test_a_damaged_bundle_is_named(run: Run, shared: Path, tmp_path: Path) -> No
     done = run("sync", str(shared), **bob)
 
     assert done.returncode == 1
-    assert f"{file.name}: it is cut off or damaged. It is tried again next time." in done.stderr
+    assert f"{file.name}: it is cut off or damaged. {AGAIN}" in done.stderr
     file.write_bytes(data)
     assert run("sync", str(shared), **bob).returncode == 0
 

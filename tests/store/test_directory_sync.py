@@ -24,7 +24,7 @@ from cogency_tui.store import bundles, directory_sync, increments
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.bundles import SUFFIX, SyncKey, new_key
 from cogency_tui.store.database import FILE
-from cogency_tui.store.directory_sync import DirectorySync, Exchange
+from cogency_tui.store.directory_sync import AGAIN, DirectorySync, Exchange
 from cogency_tui.store.edits import Edits
 from cogency_tui.store.event_chain import verify
 from cogency_tui.store.forks import Forks
@@ -237,7 +237,7 @@ async def test_a_half_copied_bundle_is_named_and_taken_later(length: int, machin
 
     found = await bob.sync()
 
-    assert found.problems == [f"{file.name}: it is cut off or damaged. It is tried again next time."]
+    assert found.problems == [f"{file.name}: it is cut off or damaged. {AGAIN}"]
     assert await bob.store.count() == 0
     (bob.directory / file.name).write_bytes(data)
     assert (await bob.sync()).problems == []
@@ -359,9 +359,7 @@ async def test_the_secret_of_another_key_under_our_tag(machine: Connected) -> No
     [file] = ada.files()
     file.write_bytes(file.read_bytes().replace(other.tag.encode(), KEY.tag.encode()))
 
-    assert (await bob.sync()).problems == [
-        f"{file.name}: it is encrypted with another key. It is tried again next time."
-    ]
+    assert (await bob.sync()).problems == [f"{file.name}: it is encrypted with another key. {AGAIN}"]
 
 
 async def test_a_dry_run_counts_and_changes_nothing(machine: Connected) -> None:

@@ -107,6 +107,17 @@ async def test_the_list_is_paged_newest_first(store: Store) -> None:
         assert project is None or await store.latest(project) == (pages[0] if pages else None)
 
 
+async def test_the_latest_is_not_one_of_another_machine(store: Store) -> None:
+    own, other = await make(store, project="/p"), await make(store, project="/p")
+    await store.append(other.id, said("x", time.time() + 100))
+    sql = "UPDATE conversations SET source = '@0a0b', original = id WHERE id = ?"
+    await store.database.write(lambda connection: connection.execute(sql, (other.id,)) and None)
+    assert (await store.conversations("/p", limit=1))[0].id == other.id
+    latest = await store.latest("/p")
+    assert latest is not None
+    assert latest.id == own.id
+
+
 async def test_lists_and_events_are_found_through_an_index(store: Store) -> None:
     def plan(connection: sqlite3.Connection) -> list[str]:
         order = "ORDER BY updated DESC, id DESC LIMIT 5"

@@ -14,7 +14,7 @@ from typing import Any
 
 import trustme
 
-from cogency_tui.team.connection import connect
+from cogency_tui.team.connection import Connection, connect
 from cogency_tui.team.schema import setup_script
 
 _PLACES = ("/usr/lib/postgresql", "/usr/local/pgsql", "/opt/homebrew/opt")
@@ -55,6 +55,10 @@ class Server:
             self._user = {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
             os.chown(directory, nobody.pw_uid, nobody.pw_gid)
             self._binaries = _readable(binaries, directory)
+
+    def use(self, settings: str) -> None:
+        """Use these settings (`NAME=VALUE …`) instead of those before, from the next start on."""
+        self._settings += settings.split()
 
     def use_tls(self, authority: trustme.CA) -> None:
         """Offer TLS with a certificate of this authority, from the next start on."""
@@ -126,7 +130,8 @@ def running_server(*, durable: bool = False) -> Generator[Server]:
 
 
 async def set_up(server: Server, database: str, users: tuple[str, ...] = ("ada", "grace", "mallory")) -> None:
-    """Create a database with the schema; all users but `mallory` are members."""
+    """Create a database with the schema, and the partition of January 2026; all users but `mallory` are
+    members."""
     connection = await connect(server.url("root", "postgres"))
     known = {row["rolname"] for row in await connection.fetch("SELECT rolname FROM pg_roles")}
     if ADMINISTRATOR not in known:
@@ -138,12 +143,20 @@ async def set_up(server: Server, database: str, users: tuple[str, ...] = ("ada",
     # No superuser: what the functions do, they do as this role.
     connection = await connect(server.url(ADMINISTRATOR, database))
     await connection.execute(setup_script())
+    await connection.execute("SELECT cogency.prepare(ARRAY[1767225600])")
     for user in users:
         if user not in known:
             await connection.execute(f"CREATE ROLE {user} LOGIN")
         if user != "mallory":
             await connection.execute(f"GRANT cogency_member TO {user}")
     await connection.close()
+
+
+async def wait_for_a_lock(root: Connection, user: str) -> None:
+    """Wait until a statement of the user's waits for a lock."""
+    sql = "SELECT FROM pg_stat_activity WHERE usename = $1 AND wait_event_type = 'Lock'"
+    while not await root.fetch(sql, user):
+        pass
 
 
 def _free_port() -> int:

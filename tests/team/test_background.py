@@ -106,6 +106,19 @@ async def test_one_runs_at_a_time_and_another_takes_over(ada: Member) -> None:
     assert is_free(ada.data)
 
 
+async def test_one_whose_start_is_cancelled_is_closed_all_the_same(ada: Member) -> None:
+    ada.share()
+    worker = BackgroundWorker(ada.data, ada.settings, os.environ, {})
+    starting = asyncio.create_task(worker.start())
+    while worker._opening is None:  # pyright: ignore[reportPrivateUsage] # noqa: ASYNC110 (no event tells)
+        await asyncio.sleep(0)
+    starting.cancel()
+    await worker.close()
+    assert is_free(ada.data)
+    await worker.start()
+    assert worker._process is None  # pyright: ignore[reportPrivateUsage]
+
+
 def test_the_password_is_a_key_of_ours() -> None:
     environ = {"TEAM_PW": "x", "PGPASSWORD": "y", "OTHER": "z"}
     settings = Settings(history=HistorySettings(url="postgresql://db/h", password_env="TEAM_PW"))

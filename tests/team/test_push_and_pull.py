@@ -17,12 +17,13 @@ from cogency_tui.store.forks import Forks
 from cogency_tui.store.pins import Pins
 from cogency_tui.team import sharing
 from cogency_tui.team.connection import connect
-from cogency_tui.team.local_state import is_private
+from cogency_tui.team.local_state import Audience, is_private
+from cogency_tui.team.push import LocalStore, Pusher
 from tests.secret_samples import word
 from tests.store.test_export_import import full
 from tests.store.test_increments import assert_equal
 from tests.team.members import Member
-from tests.team.postgres import Server, set_up
+from tests.team.postgres import Server, set_up, wait_for_a_lock
 
 TABLES = ("conversations", "events", "edits", "usage", "contents", "content_uses")
 KEY = f"sk-ant-api03-{word(93)}AA"
@@ -238,16 +239,83 @@ async def test_who_may_not_see_a_conversation_cannot_pull_it(ada: Member, grace:
     assert await grace.pull(conversation.id)
 
 
-async def test_a_project_needs_its_members(ada: Member, server: Server, database: str) -> None:
+@pytest.mark.parametrize("audience", ["project", "team"])
+async def test_a_project_needs_its_members(
+    ada: Member, server: Server, database: str, audience: Audience
+) -> None:
     conversation = await ada.begin()
     await ada.say(conversation.id, "mine")
-    ada.share("project")
-    report = await ada.push()
-    assert "you are not a member" in report.failures[conversation.id]
+    ada.share(audience)
     root = await connect(server.url("root", database))
+    await root.execute("INSERT INTO cogency.members VALUES ('shop', 'grace')")
+    report = await ada.push()
+    assert "'shop' is not accepted: you are not a member of it." in report.failures[conversation.id]
     await root.execute("INSERT INTO cogency.members VALUES ('shop', 'ada')")
-    await root.close()
     assert not (await ada.push()).failures
+    # Who has left it still withdraws.
+    await root.execute("DELETE FROM cogency.members")
+    await root.execute("INSERT INTO cogency.members VALUES ('shop', 'grace')")
+    await ada.say(conversation.id, "more")
+    assert (await ada.push()).failures
+    ada.state.withdraw(ada.state.server(ada.settings.url), [conversation.id])
+    assert (await ada.push()).withdrawn == 1
+    await root.close()
+
+
+async def test_a_partition_that_is_created_during_a_push_gets_its_events(
+    ada: Member, server: Server, database: str
+) -> None:
+    at = 1764547200.0
+    conversation = await ada.begin()
+    await ada.say(conversation.id, "one", "two", at=at)
+    ada.share()
+    root, other = [await connect(server.url("root", database)) for _ in range(2)]
+    async with root.transaction():
+        await root.execute("SELECT cogency.prepare(ARRAY[$1::float8])", at)
+        pushing = asyncio.create_task(ada.push())
+        await wait_for_a_lock(other, "ada")
+    report = await pushing
+    assert (report.events, report.failures) == (2, {})
+    places = await root.fetch("SELECT tableoid::regclass::text, number FROM cogency.events")
+    assert [row[0] for row in places] == ["cogency.events_2025_12"] * 2
+    await root.close()
+    await other.close()
+
+
+async def test_the_owner_of_a_store_that_another_has_registered_is_told_so(
+    ada: Member, grace: Member
+) -> None:
+    conversation = await ada.begin()
+    await ada.say(conversation.id, "mine")
+    ada.share()
+    async with grace.connected() as connection:
+        await connection.execute("SELECT cogency.register($1, 'x')", (await ada.own()).id)
+    with pytest.raises(HistoryServerError, match="Another user of the database has registered your store"):
+        await ada.push()
+
+
+async def test_what_is_too_long_for_the_database_is_left_out(
+    ada: Member, grace: Member, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    conversation = await ada.begin()
+    await ada.say(conversation.id, "one", "é" * 600, "two")
+    monkeypatch.setattr("cogency_tui.team.rows.LONGEST", 1000)
+    ada.share()
+    report = await ada.push()
+    assert (report.events, report.failures) == (2, {})
+    id = await grace.pull(conversation.id)
+    assert [event.get("content") for event in await grace.store.events(id)] == ["one", "two"]
+
+
+async def test_names_of_models_are_one_line(ada: Member, server: Server, database: str) -> None:
+    controls = "".join(map(chr, (*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029)))
+    conversation = await ada.store.create_conversation(
+        "/project", dialect="xml", provider="offline", model=f"a{controls}b"
+    )
+    await full(ada.store, conversation, ada.blobs)
+    ada.share()
+    assert not (await ada.push()).failures
+    assert (await counts(server, database))["usage"]
 
 
 async def test_a_conversation_that_the_server_refuses_holds_no_other_one_up(
@@ -379,3 +447,33 @@ async def test_what_another_client_wrote_is_decoded_before_it_is_stored(
 )
 def test_private_projects(pattern: str, project: str, expected: bool, sealed_home: object) -> None:
     assert is_private(project.replace("HOME", str(sealed_home)), [pattern]) is expected
+
+
+async def test_a_push_reports_how_many_conversations_it_has_sent(ada: Member) -> None:
+    ada.share()
+    for _ in range(3):
+        await ada.say((await ada.begin()).id, "one")
+    reported: list[int] = []
+    store = LocalStore(ada.data)
+    async with ada.connected() as connection:
+        pusher = Pusher(connection, store, ada.state, ada.settings)
+        pusher.progressed = reported.append
+        await pusher.push()
+    store.close()
+    assert reported == [1, 2, 3]
+
+
+async def test_what_was_withdrawn_does_not_wait(ada: Member) -> None:
+    ids = [(await ada.begin()).id for _ in range(2)]
+    for id in ids:
+        await ada.say(id, "one")
+    ada.share()
+    await ada.push()
+    store = LocalStore(ada.data)
+    assert store.waiting(ada.state, ada.settings) == 0
+    ada.state.withdraw(ada.state.server(ada.settings.url), ids[:1])
+    await ada.push()
+    for id in ids:
+        await ada.say(id, "two")
+    assert store.waiting(ada.state, ada.settings) == 1
+    store.close()

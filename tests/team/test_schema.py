@@ -1,7 +1,8 @@
 """Who sees what, by plain SQL as each user: the database decides, whatever a client sends."""
 
+import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 import asyncpg
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from cogency_tui.team import schema
 from cogency_tui.team.connection import Connection, connect
 from cogency_tui.team.schema import VERSION, setup_script
-from tests.team.postgres import Server, set_up
+from tests.team.postgres import ADMINISTRATOR, Server, set_up, wait_for_a_lock
 
 ORIGIN = {"ada": "a" * 20, "grace": "b" * 20}
 TABLES = ("events", "edits", "usage", "content_uses")
@@ -24,19 +25,22 @@ async def as_user(server: Server, database: str, user: str) -> AsyncGenerator[Co
         await connection.close()
 
 
+async def register(connection: Connection, origin: str, name: str) -> None:
+    first = await connection.fetchval("SELECT to_regproc('cogency.register') IS NULL")
+    sql = "INSERT INTO cogency.origins VALUES ($1, DEFAULT, $2) ON CONFLICT DO NOTHING"
+    await connection.execute(sql if first else "SELECT cogency.register($1, $2)", origin, name)
+
+
 async def add(connection: Connection, user: str, id: str, share: str, project: str = "shop") -> None:
     """Add a conversation with a row of each kind."""
     origin = ORIGIN[user]
-    await connection.execute(
-        "INSERT INTO cogency.origins (id, name) VALUES ($1, $2) ON CONFLICT DO NOTHING", origin, f"{user}@x"
-    )
+    await register(connection, origin, f"{user}@x")
     await connection.execute(
         "INSERT INTO cogency.conversations (origin, id, project, share, title, turns, cost, updated, trashed,"
         " folded_title, folded_model, folded_directory, folded_branch, record, changing, position, revision)"
         " VALUES ($1, $2, $3, $4, 'Title', 1, 0, 1767225600, false, '', '', '', '', '{}', '', '{}', 1)",
         *(origin, id, project, share),
     )
-    await connection.execute("SELECT cogency.prepare(ARRAY[1767225600])")
     await connection.execute(
         "INSERT INTO cogency.events VALUES ($1, $2, 1, 1767225600, 'user', '', false, '', 'find the needle', '{}')",
         *(origin, id),
@@ -127,14 +131,17 @@ async def test_nobody_changes_what_was_pushed_nor_writes_for_another(server: Ser
             f"INSERT INTO cogency.usage VALUES ('{origin}', 't', 2, 0, '', '', 0, 0, 0, 0, '')",
             f"INSERT INTO cogency.content_uses VALUES ('{origin}', 't', '{'1' * 64}')",
             f"INSERT INTO cogency.contents VALUES ('ada', '{'1' * 64}', '')",
-            "INSERT INTO cogency.origins (id, owner, name) VALUES ('cccccccccccccccccccc', 'ada', '')",
+            "INSERT INTO cogency.origins (id, name) VALUES ('cccccccccccccccccccc', '')",
+            "UPDATE cogency.origins SET name = 'x'",
+            "SELECT cogency.take_turn()",
+            "SELECT cogency.prepare(ARRAY[1767225600])",
+            "SELECT cogency.expire()",
         )
         for sql in denied:
             with pytest.raises(asyncpg.InsufficientPrivilegeError):
                 await grace.execute(sql)
         # Rows of others are not there for a change.
         assert await grace.execute("UPDATE cogency.conversations SET title = 'x'") == "UPDATE 0"
-        assert await grace.execute("UPDATE cogency.origins SET name = 'x'") == "UPDATE 0"
         with pytest.raises(asyncpg.InsufficientPrivilegeError):
             await add(grace, "grace", "g", "project", "bank")
         # Whoever knows a digest does not get the content by it.
@@ -144,6 +151,97 @@ async def test_nobody_changes_what_was_pushed_nor_writes_for_another(server: Ser
         )
         await ada.execute("INSERT INTO cogency.contents (digest, data) VALUES ($1, 'secret')", "2" * 64)
         assert not await grace.fetch("SELECT FROM cogency.contents WHERE digest = $1", "2" * 64)
+
+
+async def test_who_leaves_a_project_writes_no_more_into_it_but_can_withdraw(
+    server: Server, database: str
+) -> None:
+    async with as_user(server, database, "root") as root, as_user(server, database, "ada") as ada:
+        await root.execute("INSERT INTO cogency.members VALUES ('shop', 'ada'), ('shop', 'grace')")
+        for id in ("p", "q"):
+            await add(ada, "ada", id, "project")
+        await root.execute("DELETE FROM cogency.members WHERE member = 'ada'")
+        for sql in (
+            *(f"INSERT INTO cogency.{table} SELECT * FROM cogency.{table}" for table in TABLES),
+            "UPDATE cogency.conversations SET title = 'x'",
+            "UPDATE cogency.conversations SET share = 'team'",
+        ):
+            with pytest.raises(asyncpg.InsufficientPrivilegeError, match="row-level security"):
+                await ada.execute(sql)
+        await ada.execute("SELECT cogency.withdraw($1, 'p')", ORIGIN["ada"])
+        await ada.execute("UPDATE cogency.conversations SET share = 'own'")
+        async with as_user(server, database, "grace") as grace:
+            assert await seen(grace) == set()
+
+
+async def test_nobody_poses_as_a_project_that_has_members(server: Server, database: str) -> None:
+    async with as_user(server, database, "root") as root, as_user(server, database, "ada") as ada:
+        await add(ada, "ada", "t", "team")
+        await root.execute("INSERT INTO cogency.members VALUES ('shop', 'grace')")
+        with pytest.raises(asyncpg.InsufficientPrivilegeError):
+            await add(ada, "ada", "u", "team")
+        with pytest.raises(asyncpg.InsufficientPrivilegeError):
+            await ada.execute("UPDATE cogency.conversations SET title = 'x'")
+        await add(ada, "ada", "v", "team", "shop of ada")
+        await add(ada, "ada", "w", "own")
+        await root.execute("INSERT INTO cogency.members VALUES ('shop', 'ada')")
+        await ada.execute("UPDATE cogency.conversations SET title = 'x'")
+
+
+async def test_nobody_holds_up_the_pushes_and_withdrawals_of_another(server: Server, database: str) -> None:
+    conflict = "ON CONFLICT (id) DO UPDATE SET name = '' WHERE false"
+    attempts = (
+        "SELECT pg_advisory_xact_lock(hashtextextended('cogency.push ada', 0))",
+        "SELECT pg_advisory_xact_lock(hashtext('cogency.setup'))",
+        "SELECT FROM cogency.origins FOR UPDATE",
+        "SELECT FROM cogency.conversations FOR UPDATE",
+        "SELECT FROM cogency.pushers FOR UPDATE",
+        "INSERT INTO cogency.pushers VALUES ('ada')",
+        f"INSERT INTO cogency.origins (id, name) VALUES ('{ORIGIN['ada']}', '') {conflict}",
+        f"SELECT cogency.register('{ORIGIN['ada']}', '')",
+        f"SELECT cogency.register('{ORIGIN['grace']}', '')",
+        "LOCK TABLE cogency.pushers IN ACCESS SHARE MODE",
+        "LOCK TABLE cogency.conversations IN SHARE MODE",
+    )
+    async with as_user(server, database, "ada") as ada, as_user(server, database, "grace") as grace:
+        await add(ada, "ada", "t", "team")
+        await ada.execute("SET statement_timeout = '10s'")
+        async with grace.transaction():
+            for sql in attempts:
+                with suppress(asyncpg.InsufficientPrivilegeError, asyncpg.UniqueViolationError):
+                    async with grace.transaction():
+                        await grace.execute(sql)
+            await add(ada, "ada", "u", "team")
+            await ada.execute("UPDATE cogency.conversations SET title = 'x'")
+            await ada.execute("SELECT cogency.withdraw($1, 't')", ORIGIN["ada"])
+            async with as_user(server, database, "root") as root:
+                await root.execute(setup_script())
+        assert await seen(ada) == {"u"}
+
+
+async def test_pushes_and_withdrawals_of_a_user_follow_each_other(server: Server, database: str) -> None:
+    async with as_user(server, database, "ada") as ada, as_user(server, database, "ada") as other:
+        await add(ada, "ada", "t", "team")
+        async with ada.transaction():
+            await register(ada, "c" * 20, "ada@y")
+            await other.execute("SET lock_timeout = '10ms'")
+            for sql in (
+                f"SELECT cogency.register('{ORIGIN['ada']}', 'ada@x')",
+                f"SELECT cogency.withdraw('{ORIGIN['ada']}', 't')",
+            ):
+                with pytest.raises(asyncpg.LockNotAvailableError):
+                    await other.execute(sql)
+        assert await other.fetchval("SELECT cogency.withdraw($1, 't')", ORIGIN["ada"])
+
+
+async def test_an_origin_belongs_to_the_user_who_registers_it_first(server: Server, database: str) -> None:
+    async with as_user(server, database, "ada") as ada, as_user(server, database, "grace") as grace:
+        await register(ada, ORIGIN["ada"], "ada@x")
+        with pytest.raises(asyncpg.UniqueViolationError, match="another user has registered"):
+            await register(grace, ORIGIN["ada"], "grace@x")
+        assert not await grace.fetch("SELECT FROM cogency.origins")
+        await register(ada, ORIGIN["ada"], "ada@y")
+        assert await ada.fetchval("SELECT name FROM cogency.origins") == "ada@y"
 
 
 async def test_a_withdrawn_conversation_is_gone_and_cannot_come_back_by_itself(
@@ -171,7 +269,7 @@ async def test_months_are_partitions_and_old_ones_expire(server: Server, databas
         await add(ada, "ada", "t", "team")
         origin = ORIGIN["ada"]
         times = [0.0, 1580000000.0, 1767225599.0, 1767225600.0, 4e9]
-        await ada.execute("SELECT cogency.prepare($1)", times)
+        await root.execute("SELECT cogency.prepare($1)", times)
         for number, at in enumerate(times, 10):
             sql = "INSERT INTO cogency.events VALUES ($1, 't', $2, $3, 'user', '', false, '', '', '')"
             await ada.execute(sql, origin, number, at)
@@ -189,17 +287,96 @@ async def test_months_are_partitions_and_old_ones_expire(server: Server, databas
         assert await seen(root) == set()
 
 
-async def test_events_of_a_fast_clock_move_to_their_month_when_it_comes(
+LATE = 1764547200.0
+"""A time in December 2025, which has no partition."""
+
+
+BACK_TO_THE_DEFAULT = (
+    "CREATE TEMP TABLE late AS SELECT * FROM cogency.events_2025_12; DROP TABLE cogency.events_2025_12;"
+    "INSERT INTO cogency.events SELECT * FROM late; DROP TABLE late"
+)
+
+
+async def add_late(connection: Connection, number: int = 9) -> None:
+    sql = "INSERT INTO cogency.events VALUES ($1, 't', $2, $3, 'user', '', false, '', 'late needle', '{}')"
+    await connection.execute(sql, ORIGIN["ada"], number, LATE)
+
+
+async def place(root: Connection, number: int = 9) -> str:
+    sql = "SELECT tableoid::regclass::text FROM cogency.events WHERE number = $1"
+    return (await root.fetchval(sql, number)).removeprefix("cogency.")
+
+
+async def test_events_without_a_partition_move_to_their_month_by_the_daily_run(
     server: Server, database: str
 ) -> None:
     async with as_user(server, database, "ada") as ada, as_user(server, database, "root") as root:
         await add(ada, "ada", "t", "team")
-        at = 1764547200.0
-        sql = "INSERT INTO cogency.events VALUES ($1, 't', 9, $2, 'user', '', false, '', '', '')"
-        await ada.execute(sql, ORIGIN["ada"], at)
-        await ada.execute("SELECT cogency.prepare(ARRAY[$1::float8])", at)
-        where = "SELECT tableoid::regclass::text FROM cogency.events WHERE number = 9"
-        assert await root.fetchval(where) == "cogency.events_2025_12"
+        await add_late(ada)
+        assert await place(root) == "events_default"
+        assert await found(ada, "late") == {"t"}
+        await root.execute("SELECT cogency.expire()")
+        assert await place(root) == "events_2025_12"
+        assert await found(ada, "late") == {"t"}
+
+
+async def test_this_month_and_the_next_have_partitions(server: Server, database: str) -> None:
+    async with as_user(server, database, "root") as root:
+        months = "SELECT to_char(now() AT TIME ZONE 'UTC' + make_interval(months => m), 'YYYY_MM')"
+        names = {f"events_{row[0]}" for row in await root.fetch(f"{months} FROM unnest(ARRAY[0, 1]) m")}
+        there = "SELECT relname FROM pg_class WHERE relname = ANY ($1)"
+        assert {row[0] for row in await root.fetch(there, list(names))} == names
+        for name in names:
+            await root.execute(f"DROP TABLE cogency.{name}")
+        await root.execute("SELECT cogency.expire()")
+        assert {row[0] for row in await root.fetch(there, list(names))} == names
+
+
+async def test_a_transaction_that_stays_open_holds_up_neither_the_daily_run_nor_others(
+    server: Server, database: str
+) -> None:
+    reading = "SELECT count(*) FROM cogency.events"
+    changing = "UPDATE cogency.conversations SET title = 'x'"
+    withdrawing = f"SELECT cogency.withdraw('{ORIGIN['grace']}', id) FROM cogency.conversations"
+    async with (
+        as_user(server, database, "ada") as ada,
+        as_user(server, database, "grace") as grace,
+        as_user(server, database, "root") as root,
+    ):
+        await add(ada, "ada", "t", "team")
+        await add_late(ada)
+        for connection in (ada, root):
+            await connection.execute("SET statement_timeout = '20s'")
+        await root.execute("UPDATE cogency.settings SET value = '400' WHERE name = 'retention_days'")
+        await root.execute("SELECT cogency.prepare(ARRAY[1577836800])")
+        for number, held in enumerate((reading, changing, withdrawing), 10):
+            await add(grace, "grace", f"g{number}", "own")
+            await root.execute("UPDATE cogency.conversations SET updated = 1 WHERE owner = 'grace'")
+            await grace.execute("BEGIN")
+            await grace.execute(held)
+            await root.execute("SELECT cogency.expire()")
+            assert await seen(root) == {"t"} if held == reading else {"t", f"g{number}"}
+            assert await place(root) == ("events_2025_12" if held == changing else "events_default")
+            await add_late(ada, number)
+            assert await found(ada, "late") == {"t"}
+            await grace.execute("ROLLBACK")
+            await root.execute("SELECT cogency.expire()")
+            assert await seen(root) == {"t"}
+            assert await place(root) == "events_2025_12"
+            await root.execute(BACK_TO_THE_DEFAULT)
+        assert not await root.fetchval("SELECT to_regclass('cogency.events_2020_01')")
+
+
+async def test_a_withdrawal_waits_for_rows_that_move(server: Server, database: str) -> None:
+    async with as_user(server, database, "ada") as ada, as_user(server, database, "root") as root:
+        await add(ada, "ada", "t", "team")
+        await add_late(ada)
+        async with as_user(server, database, "root") as moving, moving.transaction():
+            await moving.execute("SELECT cogency.prepare(ARRAY[$1::float8])", LATE)
+            withdrawal = asyncio.create_task(ada.execute("SELECT cogency.withdraw($1, 't')", ORIGIN["ada"]))
+            await wait_for_a_lock(root, "ada")
+        await withdrawal
+        assert not await root.fetch("SELECT FROM cogency.events")
 
 
 async def test_the_setup_runs_again_and_records_its_version(server: Server, database: str) -> None:
@@ -212,8 +389,8 @@ async def test_a_newer_setup_applies_its_steps_once_and_whole(
     server: Server, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     later = {
-        "9998_later": "ALTER TABLE cogency.settings ADD COLUMN later text;",
-        "9999_wrong": "SELECT 1 / 0;",
+        "later": "ALTER TABLE cogency.settings ADD COLUMN later text;",
+        "wrong": "SELECT 1 / 0;",
     }
     first = schema.read_step
 
@@ -223,11 +400,11 @@ async def test_a_newer_setup_applies_its_steps_once_and_whole(
     monkeypatch.setattr(schema, "read_step", read_step)
     async with as_user(server, database, "ada") as ada, as_user(server, database, "root") as root:
         await add(ada, "ada", "t", "team")
-        monkeypatch.setattr(schema, "STEPS", (*schema.STEPS, schema.Step("9998_later", 1)))
+        monkeypatch.setattr(schema, "STEPS", (*schema.STEPS, schema.Step("later", 1)))
         for _ in range(2):
             await root.execute(setup_script())
         assert await root.fetchval("SELECT max(version) FROM cogency.versions") == VERSION + 1
-        monkeypatch.setattr(schema, "STEPS", (*schema.STEPS, schema.Step("9999_wrong", 1)))
+        monkeypatch.setattr(schema, "STEPS", (*schema.STEPS, schema.Step("wrong", VERSION + 2)))
         with pytest.raises(asyncpg.DivisionByZeroError):
             await root.execute(setup_script())
         await root.execute("ROLLBACK")
@@ -256,12 +433,13 @@ async def test_times_and_costs_are_finite_also_those_of_before(
                     table,
                 )
                 values = {"number": "2", "at": value, "cost": value}
-                chosen = ", ".join(values.get(name, name) for (name,) in columns)
+                names = [str(row["column_name"]) for row in columns]
+                chosen = ", ".join(values.get(name, name) for name in names)
                 await ada.execute(
                     f"INSERT INTO cogency.{table} SELECT {chosen} FROM cogency.{table}"
                     f" WHERE conversation = 'c{number}' AND number = 1"
                 )
-    async with as_user(server, "infinite", "root") as root:
+    async with as_user(server, "infinite", ADMINISTRATOR) as root:
         await root.execute(setup_script())
         assert await root.fetchval("SELECT count(*) FROM cogency.conversations WHERE updated = 0") == 3
         for table in ("events", "edits", "usage"):
@@ -271,6 +449,91 @@ async def test_times_and_costs_are_finite_also_those_of_before(
             for column in ("updated", "cost"):
                 with pytest.raises(asyncpg.CheckViolationError):
                     await ada.execute(f"UPDATE cogency.conversations SET {column} = {value}")
+
+
+async def test_what_was_there_before_a_step_is_there_after_it(
+    server: Server, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = f"{database}_before"
+    with monkeypatch.context() as patched:
+        patched.setattr(schema, "STEPS", schema.STEPS[:1])
+        await set_up(server, name)
+    async with as_user(server, name, "ada") as ada, as_user(server, name, ADMINISTRATOR) as administrator:
+        await add(ada, "ada", "t", "team")
+        await administrator.execute(setup_script())
+        await add(ada, "ada", "u", "team")
+        assert await found(ada) == {"t", "u"}
+        assert await found(ada, "a.py") == {"t", "u"}
+        rows = await ada.fetch("SELECT began, ended FROM cogency.conversations")
+        assert {tuple(row) for row in rows} == {(1767225600.0, 1767225600.0)}
+        for table in ("events", "edits"):
+            rows = await ada.fetch(f"SELECT conversation, tableoid::regclass::text FROM cogency.{table}")
+            assert {tuple(row) for row in rows} == {(id, f"cogency.{table}_2026_01") for id in ("t", "u")}
+
+
+LARGE = "repeat('x', 33554433)"
+"""A text that no client sends."""
+
+TOO_LARGE = (
+    f"INSERT INTO cogency.events VALUES ($1, 't', 2, 1767225600, 'user', '', false, '', '', {LARGE})",
+    f"INSERT INTO cogency.events VALUES ($1, 't', 2, 0, 'user', {LARGE}, false, '', '', '')",
+    f"INSERT INTO cogency.edits VALUES ($1, 't', 2, 0, 't', '', '', '', {LARGE}, '')",
+    f"INSERT INTO cogency.usage VALUES ($1, 't', 2, 0, '', '', 0, 0, 0, 0, {LARGE})",
+    "INSERT INTO cogency.usage VALUES ($1, 't', 2, 0, '', E'gpt\\nada', 0, 0, 0, 0, '')",
+    "INSERT INTO cogency.usage VALUES ($1, 't', 2, 0, E'\\u0085', '', 0, 0, 0, 0, '')",
+    "INSERT INTO cogency.usage VALUES ($1, 't', 2, 0, '', repeat('x', 257), 0, 0, 0, 0, '')",
+    "UPDATE cogency.conversations SET title = repeat('x', 4097) WHERE origin = $1",
+    "UPDATE cogency.conversations SET folded_title = repeat('x', 65537) WHERE origin = $1",
+    "UPDATE cogency.conversations SET record = repeat('x', 1048577) WHERE origin = $1",
+    "UPDATE cogency.conversations SET position = repeat('x', 4097) WHERE origin = $1",
+)
+
+
+async def test_rows_have_bounds_also_those_of_before(
+    server: Server, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = f"{database}_before"
+    monkeypatch.setattr(schema, "STEPS", schema.STEPS[:2])
+    await set_up(server, name)
+    monkeypatch.undo()
+    async with as_user(server, name, "ada") as ada, as_user(server, name, "root") as root:
+        await add(ada, "ada", "t", "team")
+        for number, sql in enumerate(TOO_LARGE, 2):
+            await ada.execute(sql.replace("'t', 2", f"'t', {number}"), ORIGIN["ada"])
+        await root.execute(setup_script())
+        for table, count in (("events", 1), ("edits", 1), ("usage", 4)):
+            assert await root.fetchval(f"SELECT count(*) FROM cogency.{table}") == count
+        models = {row[0] for row in await root.fetch("SELECT model FROM cogency.usage")}
+        assert models == {"gpt", "gpt ada", "", "x" * 256}
+        row = await root.fetchrow("SELECT length(title), length(folded_title) FROM cogency.conversations")
+        assert tuple(row) == (4096, 16384)
+        for sql in TOO_LARGE:
+            with pytest.raises(asyncpg.CheckViolationError):
+                await ada.execute(sql, ORIGIN["ada"])
+        await ada.execute(TOO_LARGE[0].replace("33554433", "33554432"), ORIGIN["ada"])
+
+
+@pytest.mark.parametrize(
+    ("before", "after"), [("abc", "0"), ("99999999", "0"), (" 730 ", "730"), ("-5", "0"), ("007", "7")]
+)
+async def test_the_retention_is_a_number_also_that_of_before(
+    server: Server, database: str, monkeypatch: pytest.MonkeyPatch, before: str, after: str
+) -> None:
+    name = f"{database}_before"
+    monkeypatch.setattr(schema, "STEPS", schema.STEPS[:2])
+    await set_up(server, name)
+    monkeypatch.undo()
+    async with as_user(server, name, "root") as root, as_user(server, name, "ada") as ada:
+        changing = "UPDATE cogency.settings SET value = $1 WHERE name = 'retention_days'"
+        await root.execute(changing, before)
+        await root.execute(setup_script())
+        assert await root.fetchval("SELECT value FROM cogency.settings") == after
+        for odd in ("abc", "-1", "1e3", "", "00", "100000", "1\n"):
+            with pytest.raises(asyncpg.CheckViolationError):
+                await root.execute(changing, odd)
+        for days in ("0", "1", "99999"):
+            await root.execute(changing, days)
+            await ada.fetchval("SELECT cogency.oldest()")
 
 
 async def test_an_administrator_administers_and_reads_nothing(server: Server, database: str) -> None:
@@ -302,6 +565,7 @@ async def test_only_those_who_may_see_the_usage_of_the_team(server: Server, data
             await grace.fetch("SELECT * FROM cogency.team_usage(0, 1e12)")
         async with as_user(server, database, "root") as root:
             await root.execute("GRANT cogency_usage TO grace")
-        (row,) = await grace.fetch("SELECT owner, model, requests, cost FROM cogency.team_usage(0, 1e12)")
-        assert tuple(row) == ("ada", "gpt", 1, 0.5)
+        sql = "SELECT owner, project, model, requests, cost FROM cogency.team_usage(0, 1e12)"
+        # The name of a project that is shared with nobody is not there.
+        assert [tuple(row) for row in await grace.fetch(sql)] == [("ada", "", "gpt", 1, 0.5)]
         assert await seen(grace) == set()

@@ -1,5 +1,6 @@
 """The search there finds what a naive scan finds, in the same order as the search here."""
 
+import sqlite3
 from typing import Any
 
 import pytest
@@ -143,6 +144,76 @@ async def test_queries_filters_order_and_snippets_are_those_of_the_local_search(
             assert [id for id, _ in remote] == [id for id, _ in local], (text, order)
             if order == "best":
                 assert [hits for _, hits in remote] == [hits for _, hits in local], text
+
+
+MONTH = 30 * 86400.0
+
+
+async def spread(one: Member) -> list[str]:
+    """200 conversations over seven years, of which few have the needle; return those, the last updated first.
+
+    Some have it in another month than that of their last event, in an edit, in their title, before the first
+    month of all, or in the future.
+    """
+    found: list[str] = []
+    for number in range(200):
+        at = 1767225600.0 - number * MONTH * 0.4
+        conversation = await one.begin()
+        texts = ["in the haystack"] * 3
+        if has_needle := number % 10 == 9 and number > 100:
+            texts[number % 3] = "the needle in it"
+        if number == 20:
+            await one.store.rename(conversation.id, "Title of the needle")
+        if number == 33:
+            edits = Edits(one.store.database, lambda at=at: at - 100)
+            kept = one.blobs.put_bytes(b"needle")
+            after = Version("file", kept.digest, kept.size, 0o644, True)
+            change = FileChange("src/module.py", ABSENT, after)
+            await edits.add(await edits.origin(conversation.id), "c", "write", [change])
+        for place, text in enumerate(texts):
+            begun = {0: 4e9, 1: 1.0}.get(number, at - (2 - place) * MONTH * (number % 4) / 2)
+            await one.say(conversation.id, text, at=begun if place == 0 else max(at, begun))
+        if number == 1:
+            await one.say(conversation.id, "the needle", at=2.0)
+        if has_needle or number in (1, 20, 33):
+            found.append(conversation.id)
+    updated = await one.store.database.write(_set_updated)
+    return sorted(found, key=lambda id: (updated[id], id), reverse=True)
+
+
+def _set_updated(connection: sqlite3.Connection) -> dict[str, float]:
+    """Let conversations have been updated when they had their last events."""
+    connection.execute(
+        "UPDATE conversations SET updated ="
+        " (SELECT max(timestamp) FROM events WHERE conversation_id = conversations.id)"
+    )
+    return dict(connection.execute("SELECT id, updated FROM conversations").fetchall())
+
+
+@pytest.mark.parametrize("seconds", [2.0, 0.0])
+async def test_words_of_few_conversations_are_found_in_all_months(
+    ada: Member, seconds: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cogency_tui.team.search._SECONDS", seconds)
+    expected = await spread(ada)
+    ada.share()
+    await ada.push()
+    assert [id for id, _ in await there(ada, "needle", "newest")] == expected
+    assert await there(ada, "needle", "best") == await here(ada, "needle", "best")
+    assert [id for id, _ in await there(ada, "needle haystack", "newest")] == expected
+    assert not await there(ada, "needle file:nowhere", "newest")
+    assert len(await there(ada, "needle file:src", "newest")) == 1
+
+
+async def test_whose_a_conversation_is_is_a_filter(ada: Member, grace: Member) -> None:
+    for member in (ada, grace):
+        await member.say((await member.begin()).id, "needle")
+        member.share("team")
+        await member.push()
+    async with ada.connected() as connection:
+        for query, owners in (("needle from:Grace", ["grace"]), ("from:ada", ["ada"]), ("from:nobody", [])):
+            found = await all_pages(connection, query, "newest", 5)
+            assert [each.owner for each in found] == owners
 
 
 async def test_others_find_only_what_they_may_see_and_preview_it(ada: Member, grace: Member) -> None:

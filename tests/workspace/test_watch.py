@@ -11,8 +11,10 @@ import threading
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
+from watchfiles._rust_notify import RustNotify
 
 from cogency_tui.errors import WorkspaceError
 from cogency_tui.workspace import watch as watch_module
@@ -81,6 +83,62 @@ def test_only_so_many_paths_are_remembered(root: Path, monkeypatch: pytest.Monke
         if number % 100 == 0:
             watch.collect()
     assert len(watch.end()) == most
+    assert not watch.complete
+
+
+class _Noting:
+    """A watch of `watchfiles` that notes how its waits end."""
+
+    def __init__(self, notify: RustNotify, ends: list[object]) -> None:
+        self._notify, self._ends = notify, ends
+        self.close = notify.close
+
+    def watch(self, debounce: int, step: int, timeout: int, stop: None) -> object:
+        self._ends.append(self._notify.watch(debounce, step, timeout, stop))
+        return self._ends[-1]
+
+
+def test_no_wait_runs_out_of_time_where_reports_would_be_lost(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ends: list[object] = []
+    monkeypatch.setattr(watch_module, "_LATEST", 60.0)
+
+    def noting(paths: list[str], *options: Any) -> _Noting:
+        return _Noting(RustNotify(paths, *options), ends)
+
+    monkeypatch.setattr("watchfiles._rust_notify.RustNotify", noting)
+    watch = Watch([root])
+    watch.collect()
+    (root / "x").touch()
+    watch.collect()
+    assert watch.end() == {str(root / "x")}
+    assert watch.complete
+    assert ends
+    assert not any(isinstance(each, str) for each in ends)
+
+
+@pytest.mark.parametrize("when", ["collecting", "at the end"])
+def test_a_watch_is_not_complete_once_the_system_was_late(
+    root: Path, monkeypatch: pytest.MonkeyPatch, when: str
+) -> None:
+    watch = Watch([root])
+    with monkeypatch.context() as patch:
+        patch.setattr(watch_module, "_LATEST", 0.0)
+        if when == "collecting":
+            watch.collect()
+        else:
+            watch.end()
+    if when == "collecting":
+        watch.end()
+    assert not watch.complete
+
+
+def test_a_watch_that_broke_off_is_not_complete(root: Path) -> None:
+    watch = Watch([root])
+    os.close(os.open(os.fsencode(root) + b"/\xff", os.O_CREAT | os.O_WRONLY))
+    assert watch.end() == set()
+    assert not watch.complete
 
 
 @pytest.mark.exhaustive

@@ -6,8 +6,11 @@ background commands run belong to the one started last; unless one of these has 
 they are recorded as shared with the user (`USER`), who may have made them. Of a program that lives on after
 its answer (an MCP server) only changes of protected files are recorded, until its turn ends. Intents show
 when commands of other conversations run, in this process or another: a change that one of these may also
-have made is recorded as shared with its conversation. Changes that other tools record or plan meanwhile are
-theirs; before they write a file they record what the command has changed in it (see `unrecorded_changes`).
+have made is recorded as shared with its conversation, and left to that one alone only if the file was
+written while this command did not run, and the watch proves that it had not touched it before. Changes that
+other tools record or plan meanwhile are theirs; before they write a file they record what the command has
+changed in it (see `unrecorded_changes`). Lines that a command brings back, since it had read the file before
+another tool replaced them, are the command's.
 """
 
 import asyncio
@@ -17,7 +20,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from importlib import import_module
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, TypeVar
 
 from cogency_tui.agent.edits.change_attribution import (
@@ -560,7 +563,7 @@ class Commands:
         """The paths that the user has consented to for running commands."""
         return [path for each in (*self._running, *self._lasting) for path in each.covers]
 
-    async def _record(self, begun: Begun, found: CommandEdits, touched: set[str], ended: float) -> None:
+    async def _record(self, begun: Begun, found: CommandEdits, touched: "_Touched", ended: float) -> None:
         returned = Returned()
         for is_last in (*[False] * _RETAKEN, True):
             try:
@@ -573,7 +576,7 @@ class Commands:
         self,
         begun: Begun,
         found: CommandEdits,
-        touched: set[str],
+        touched: "_Touched",
         ended: float,
         returned: Returned,
         *,
@@ -595,12 +598,12 @@ class Commands:
         )
 
         def compare() -> tuple[list[FileChange], snapshot.Snapshot, list[str], list[str]]:
-            differences = snapshot.differences(journal.workspace, before, after, touched)
+            differences = snapshot.differences(journal.workspace, before, after, touched.paths)
             changes = changes_of(differences, contents, journal.limits.left, earlier)
             _note_moved(differences, changes, journal.moved)
             changes = self._without_ordinary(changes, before, after, blobs)
             read = snapshot.restamped(journal.workspace, after, [each.path for each in changes])
-            return changes, read, *snapshot.passing(journal.workspace, touched, before, after)
+            return changes, read, *snapshot.passing(journal.workspace, touched.paths, before, after)
 
         changes, read, gone, there = await in_thread(compare)
         ours = await in_thread(written_by_us, changes, journal.workspace, blobs, before.began)
@@ -614,11 +617,12 @@ class Commands:
                 raise _Outdated
             others[:] = [*recorded, *planned_by(intents, changes), *ours]
             elsewhere = rivals(intents, origin.conversation)
-            # The time of a file is that of its last write: one that was touched before may be ours as well.
+            # The time of a file is that of its last write: one that may have been touched before may be ours
+            # as well.
             own = [
                 each
                 for each in changes
-                if each.path in touched or not belongs_to(elsewhere, each, after, begun.at, ended)
+                if not touched.rules_out(each.path) or not belongs_to(elsewhere, each, after, begun.at, ended)
             ]
             # What another wrote after the snapshot may be in the contents, which were read later.
             return shared(elsewhere, unclaimed(own, others, begun.before.beside, last), read, ended)
@@ -777,6 +781,23 @@ def _note_moved(
             moved.add(change.path, stamp)
 
 
+@dataclass(frozen=True, slots=True)
+class _Touched:
+    """The paths below `root`, as the journal names them, that were touched while a command ran, and the
+    directories, by full path, of which no touched entry is missing.
+    """
+
+    root: Path
+    paths: frozenset[str] = frozenset()
+    directories: frozenset[str] = frozenset()
+
+    def rules_out(self, path: str) -> bool:
+        """Return whether nothing touched a path: the watch was on its directory, which was not replaced."""
+        above = PurePosixPath(path).parents
+        is_watched = str(self.root / above[0]) in self.directories
+        return is_watched and self.paths.isdisjoint([path, *map(str, above)])
+
+
 class _Watching:
     """A watch over the directories of a project while a command runs."""
 
@@ -806,12 +827,14 @@ class _Watching:
             self._collecting.cancel()
             await asyncio.wait([self._collecting])
 
-    def end(self) -> set[str]:
-        """The paths, as the journal names them, that were touched. Blocks."""
+    def end(self) -> _Touched:
+        """End the watch; return what was touched. Blocks."""
         self._shadow.touch()
+        root = self._workspace.root
         if self._watch is None:
-            return set()
-        return {self._workspace.name_of(Path(path)) for path in self._watch.end()}
+            return _Touched(root)
+        paths = frozenset(self._workspace.name_of(Path(path)) for path in self._watch.end())
+        return _Touched(root, paths, self._watch.directories if self._watch.complete else frozenset())
 
     async def _collect(self) -> None:
         while True:

@@ -121,14 +121,20 @@ class Journal:
         """The edits of a conversation, with those from before its fork.
 
         Those in the scratch copy of a rerun are in no file of another project, and left out there; unless
-        `elsewhere`, so are those in another project that is there."""
+        `elsewhere`, so are those in another project. A directory of the same name that is not there is this
+        project: it was moved, or is at another place on another machine."""
         found = await (await self.edits()).in_history(conversation)
         others = {
             project
             for project in {edit.origin.project for edit in found} - {self.root}
-            if not elsewhere and Path(project).is_dir() and not are_of_one_project(project, self.root)
+            if not elsewhere and self._is_other(project)
         }
         return [edit for edit in found if edit.origin.project not in others and not self._is_in_copy(edit)]
+
+    def _is_other(self, project: str) -> bool:
+        if are_of_one_project(project, self.root):
+            return False
+        return Path(project).is_dir() or Path(project).name != self.workspace.root.name
 
     async def origin(self, conversation: str) -> Origin:
         """The origin of an edit that a call of a conversation makes here now: in this project, also where the

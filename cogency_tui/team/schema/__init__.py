@@ -15,7 +15,12 @@ class Step(NamedTuple):
     oldest_client: int
 
 
-STEPS: tuple[Step, ...] = (Step("0001_history", 1), Step("0002_finite", 1))
+STEPS: tuple[Step, ...] = (
+    Step("0001_history", 1),
+    Step("0002_finite", 1),
+    Step("0003_windows", 1),
+    Step("0004_members", 4),
+)
 
 VERSION = len(STEPS)
 """The version of the schema that this program knows."""
@@ -41,10 +46,14 @@ _HEAD = """\
 --
 --     INSERT INTO cogency.members VALUES ('shop', 'ada'), ('shop', 'grace');
 --
--- Retention: conversations without changes, and months of events, older than so many days (0 = for ever):
+-- Retention: conversations without changes, and months of events and edits, older than so many days (0 = for
+-- ever):
 --
 --     UPDATE cogency.settings SET value = '730' WHERE name = 'retention_days';
---     SELECT cogency.expire();          -- each day, by cron or pg_cron
+--
+-- Each day, by cron or pg_cron: remove what is older, and create the partitions of new months.
+--
+--     SELECT cogency.expire();
 --
 -- The server needs TLS (ssl = on, and `hostssl` lines in pg_hba.conf): clients beyond this machine insist on
 -- it. Users then have, in their own configuration:
@@ -56,7 +65,8 @@ _HEAD = """\
 
 BEGIN;
 SET LOCAL client_min_messages = warning;
-SELECT pg_advisory_xact_lock(hashtext('cogency.setup'));
+-- A transaction that is open elsewhere is not waited for: what comes behind would wait, too.
+SET LOCAL lock_timeout = '5s';
 DO $roles$
 DECLARE
     name text;
@@ -73,12 +83,15 @@ END
 $roles$;
 CREATE EXTENSION IF NOT EXISTS pg_trgm;
 CREATE SCHEMA IF NOT EXISTS cogency;
+-- All of it has one owner, whoever runs an update: the functions call each other as that role.
+SELECT set_config('role', pg_get_userbyid(nspowner), true) FROM pg_namespace WHERE nspname = 'cogency';
 CREATE TABLE IF NOT EXISTS cogency.versions (
     version integer PRIMARY KEY,
     name text NOT NULL,
     oldest_client integer NOT NULL,
     applied timestamptz NOT NULL DEFAULT now()
 );
+LOCK TABLE cogency.versions IN SHARE ROW EXCLUSIVE MODE;
 """
 
 _STEP = """
@@ -95,6 +108,12 @@ END
 $step{number}$;
 """
 
+_TAIL = """
+SELECT cogency.prepare('{}');
+
+COMMIT;
+"""
+
 
 def setup_script() -> str:
     """Return the SQL that an administrator runs: it creates the schema, or brings it up to date."""
@@ -102,7 +121,7 @@ def setup_script() -> str:
         _STEP.format(number=number, name=step.name, oldest=step.oldest_client, sql=read_step(step.name))
         for number, step in enumerate(STEPS, 1)
     )
-    return "".join([_HEAD.format(version=VERSION), *steps, "\nCOMMIT;\n"])
+    return "".join([_HEAD.format(version=VERSION), *steps, _TAIL])
 
 
 def read_step(name: str) -> str:

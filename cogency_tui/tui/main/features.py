@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import cache, partial
+from importlib import import_module
 from pathlib import Path
 from time import time
 from typing import TYPE_CHECKING
@@ -238,14 +239,19 @@ class Features:
     def _offer_sharing(self, question: str) -> None:
         if question:
             choice = Choice(question, "share", "")
-            self.start.make_offer(Offer("History of a team", "nothing is sent before your yes", choice))
+            self.start.make_offer(Offer("Share history", "nothing is sent before your yes", choice))
         else:
             self.start.withdraw_offer("share")
 
     def follow_team(self) -> None:
         """Send what is shared with a team, and show what waits; do nothing where there was no database."""
         if self._bridge.agent.settings.history.url or self._sharing.cache_info().currsize:
-            self._sharing().follow()
+            self._screen.run_worker(self._follow_team, group="team")
+
+    async def _follow_team(self) -> None:
+        # Loaded in a thread: it takes longer than a frame.
+        await asyncio.to_thread(import_module, "cogency_tui.tui.team.commands")
+        await self._sharing().refresh()
 
     async def make_offers(self) -> None:
         """Offer to share the project, and to import other agents' histories, on the start screen."""

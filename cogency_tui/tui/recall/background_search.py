@@ -59,6 +59,8 @@ class Searching:
         self.terms: tuple[str, ...] = ()
         self.problems: tuple[str, ...] = ()
         self.busy = False
+        self.failed = False
+        """True if the last search has found nothing because it failed."""
         self.total: int | None = None
         """The number of conversations in the scope, as far as known without a search."""
         self._screen = screen
@@ -87,7 +89,7 @@ class Searching:
         if asked.where != self.asked.where and "team" in {asked.where, self.asked.where}:
             self.catalogue, self._next = Catalogue(self._clock()), None
         self.asked = asked
-        self.busy = True
+        self.busy, self.failed = True, False
         workers: Any = self._screen.workers
         workers.cancel_group(self._screen, PREVIEW)
         self.total = None
@@ -122,7 +124,7 @@ class Searching:
         try:
             page, trees = await self._page(asked, _FIRST, None)
         except CogencyError as exc:
-            self.busy, self._next = False, None
+            self.busy, self.failed, self._next = False, True, None
             self.catalogue = Catalogue(self._clock())
             self._failed(exc)
             return
@@ -150,7 +152,8 @@ class Searching:
         try:
             page, trees = await self._page(asked, _NEXT, after)
         except CogencyError as exc:
-            self.busy, self._next = False, None
+            # The page is loaded again when it is requested again.
+            self.busy = False
             self._failed(exc)
             return
         self._take(page, trees, first=False)

@@ -82,9 +82,9 @@ class RecallScreen(AnsweringScreen[Destination | None]):
         self._clock = clock
         self._team: TeamRecall | None = None
         if agent.settings.history.url:
-            from cogency_tui.agent.recall.team_recall import TeamRecall
+            from cogency_tui.agent.recall import team_recall
 
-            self._team = TeamRecall(agent.settings.history, agent.store)
+            self._team = team_recall.TeamRecall(agent.settings.history, agent.store)
         self._searching = Searching(
             self,
             agent,
@@ -102,6 +102,7 @@ class RecallScreen(AnsweringScreen[Destination | None]):
         self._count = self._progress = ""
         self._opening = False
         self._pulling: Worker[None] | None = None
+        self._pulled = 0
         self._retain: str | None = None
 
     def key_hints(self) -> Hints:
@@ -230,11 +231,14 @@ class RecallScreen(AnsweringScreen[Destination | None]):
     def _ask(self, asked: Asked, retain: str | None = None) -> None:
         self._retain, self._opening = retain, False
         self._stop_pulling()
+        was_in_team = self._is_in_team
         self._searching.ask(asked)
         self.query_one(ChipLine).show(chips_of(asked, ()))
         if self._is_in_team:
             self._panes.show_instead("Searching the team's database…")
             self.set_timer(_LATE, self._show_count)
+        elif was_in_team:
+            self._panes.show_instead("")
 
     def _found(self, another: bool) -> None:
         if another:
@@ -260,9 +264,11 @@ class RecallScreen(AnsweringScreen[Destination | None]):
         searching = self._searching
         found = searching.catalogue.found
         self._count = count_of(found, searching.total, complete=searching.complete)
-        if searching.busy and self._is_in_team:
+        if searching.failed:
+            self._count = ""
+        elif searching.busy and self._is_in_team:
             self._count = "searching…"
-        self._heading.state(self._progress, self._count)
+        self._show_facts()
         self.refresh_bindings()
 
     def show_index(self, state: Indexed | None) -> None:
@@ -272,7 +278,13 @@ class RecallScreen(AnsweringScreen[Destination | None]):
         else:
             done = percent(state.done / state.total)
             self._progress = f"indexing: {done} of {state.total:,} events"
-        self._heading.state(self._progress, self._count)
+        self._show_facts()
+
+    def _show_facts(self) -> None:
+        if self._is_pulling:
+            self._heading.state(f"pulling: {plural(self._pulled, 'event')} (Esc cancels)")
+        else:
+            self._heading.state(self._progress, self._count)
 
     def on_descendant_focus(self) -> None:
         self._panes.light()
@@ -338,9 +350,9 @@ class RecallScreen(AnsweringScreen[Destination | None]):
     def _bring(self, entry: RecallEntry, hit: Hit | None, then: "Callable[[Pulled], object]") -> None:
         """Pull a conversation; `then` receives it, unless the user cancels this."""
         if not self._is_pulling:
-            self._show_pulled(0)
             work = partial(self._pull, entry, hit, then)
             self._pulling = self.run_worker(work, group="recall-pull", exclusive=True)
+            self._show_pulled(0)
             self.refresh_bindings()
 
     async def _pull(self, entry: RecallEntry, hit: Hit | None, then: "Callable[[Pulled], object]") -> None:
@@ -360,11 +372,12 @@ class RecallScreen(AnsweringScreen[Destination | None]):
 
     def _show_pulled(self, events: int) -> None:
         """Show how many events have been pulled."""
-        self._heading.state(f"pulling: {plural(events, 'event')} (Esc cancels)")
+        self._pulled = events
+        self._show_facts()
 
     def _end_pulling(self) -> None:
         self._pulling = None
-        self._heading.state(self._progress, self._count)
+        self._show_facts()
         self.refresh_bindings()
 
     def _stop_pulling(self) -> None:

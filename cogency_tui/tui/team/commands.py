@@ -43,14 +43,20 @@ class TeamCommands(FeatureCommands):
         """Those of the worker."""
         self._project = ""
         self._timer: Timer | None = None
-        self._is_refreshing = False
+        self._refreshing = asyncio.Lock()
 
     def handlers(self) -> dict[str, Handler]:
         return {"share": self.share}
 
-    def follow(self) -> None:
-        """Send what is shared, and show what waits."""
-        self._screen.run_worker(self._refresh, group="team")
+    async def refresh(self) -> None:
+        """Have a worker send what is shared, and show what waits."""
+        # Turns go on without it; `/share` and `/status` report its failures.
+        with suppress(CogencyError):
+            async with self._refreshing:
+                found = await self._read()
+                if self._bridge.agent.lasting:
+                    await self._work()
+                    self._show(found)
 
     async def offer(self) -> None:
         """Ask whether to share the project, unless the user has answered that before."""
@@ -78,7 +84,7 @@ class TeamCommands(FeatureCommands):
             self._offer("")
             if decision is not None:
                 await self._carry_out(decision, terms)
-                self.follow()
+                await self.refresh()
         except CogencyError as exc:
             self.complain(exc)
 
@@ -108,6 +114,7 @@ class TeamCommands(FeatureCommands):
                 self.say("Not shared, and not offered again. /share shares it at any time.")
             case "end" | "withdraw":
                 keep = decision.answer == "end"
+                self.say("Ending the sharing …")
                 self._report(await sharing.unshare(data, settings, terms.project, keep=keep))
 
     def _report(self, ended: sharing.Ended) -> None:
@@ -123,21 +130,6 @@ class TeamCommands(FeatureCommands):
             self._project = await sharing.main_project_of(await agent.store(), agent.project)
         given = agent.data, agent.settings.history, self._project, str(agent.project)
         return await asyncio.to_thread(sharing.read_sharing, *given)
-
-    async def _refresh(self) -> None:
-        if self._is_refreshing:
-            return
-        self._is_refreshing = True
-        try:
-            found = await self._read()
-            if self._bridge.agent.lasting:
-                await self._work()
-                self._show(found)
-        except CogencyError:
-            # Turns go on without it, and `/share` and `/status` report it.
-            pass
-        finally:
-            self._is_refreshing = False
 
     async def _work(self) -> None:
         """Start the worker, or one with other settings."""
@@ -169,5 +161,5 @@ class TeamCommands(FeatureCommands):
 
     def _tick(self) -> None:
         # Below a dialog each change would draw the whole screen again.
-        if self._screen.is_active:
-            self.follow()
+        if self._screen.is_active and not self._refreshing.locked():
+            self._screen.run_worker(self.refresh, group="team")

@@ -5,11 +5,11 @@ sent.
 """
 
 from collections.abc import Iterable
-from operator import attrgetter
 from time import time
 from typing import ClassVar, Literal, NamedTuple, TypeAlias
 
 from rich.segment import Segment
+from textual import events
 from textual.binding import Binding, BindingType
 from textual.widget import Widget
 
@@ -17,22 +17,24 @@ from cogency_tui.safe_text import one_line
 from cogency_tui.team.local_state import AUDIENCES, Audience, Share
 from cogency_tui.team.sharing import NEVER_SENT, SENT, Terms, counted
 from cogency_tui.tui.kit.cell_text import fit
-from cogency_tui.tui.kit.dialogs import Choice, Drawing, QuestionBody
+from cogency_tui.tui.kit.dialogs import SHORT, Choice, Drawing, QuestionBody
 from cogency_tui.tui.kit.lines import BLANK, Line, wrap
 from cogency_tui.tui.kit.list_dialog import ListDialog
 from cogency_tui.tui.kit.number_format import when
-from cogency_tui.tui.kit.select_list import SelectList, list_keys
+from cogency_tui.tui.kit.select_list import Heading, SelectList, list_keys
 from cogency_tui.tui.theme_styles import ThemeStyles
 
 Answer: TypeAlias = Literal["share", "never", "end", "withdraw"]
 
 _NAME = max(map(len, AUDIENCES))
-_ENDS = "An end withdraws what is there, or leaves it. Copies that others have pulled stay with them."
+_ENDS = (
+    "Ending it either withdraws what is there or leaves it. Copies that others have pulled stay with them."
+)
 _READ_ON: Choice = ("space", "read on", "read(1)")
 _NOT_NOW: Choice = ("n", "not now", "close")
 _NEVER: Choice = ("x", "never for this project", "answer('never')")
 _WITHDRAW: Choice = ("w", "end and withdraw", "answer('withdraw')")
-_END: Choice = ("e", "end, leave there", "answer('end')")
+_END: Choice = ("e", "end and leave", "answer('end')")
 _CLOSE: Choice = ("escape", "close", "close")
 
 
@@ -49,7 +51,11 @@ class _Row(NamedTuple):
     current: bool
 
 
-class ShareScreen(ListDialog["Decision | None", _Row]):
+def _key_of(row: _Row | Heading) -> str | None:
+    return row.audience if isinstance(row, _Row) else None
+
+
+class ShareScreen(ListDialog["Decision | None", "_Row | Heading"]):
     """Asks about `terms`, or shows the `share` in force; None means not now. A project that `is_private` is
     shared no longer, but what was sent before can be withdrawn."""
 
@@ -73,7 +79,7 @@ class ShareScreen(ListDialog["Decision | None", _Row]):
         Binding(
             "e",
             "answer('end')",
-            "End, leave there",
+            "End and leave",
             id="share.end",
             tooltip="Share it no longer, and leave what is there",
         ),
@@ -83,8 +89,8 @@ class ShareScreen(ListDialog["Decision | None", _Row]):
     ]
 
     def __init__(self, terms: Terms, share: Share | None, *, is_private: bool = False) -> None:
-        rows = SelectList(self._draw_row, attrgetter("audience"), id="share-list")
-        super().__init__("share", "Share this project", rows)
+        rows = SelectList(self._draw_row, _key_of, id="share-list")
+        super().__init__("share", "Sharing", rows)
         self._terms = terms
         self._share = share
         self._is_private = is_private
@@ -95,12 +101,18 @@ class ShareScreen(ListDialog["Decision | None", _Row]):
 
     def on_mount(self) -> None:
         present = self._share.audience if self._share else None
-        rows = [_Row(audience, meaning, audience == present) for audience, meaning in AUDIENCES.items()]
+        found = [_Row(audience, meaning, audience == present) for audience, meaning in AUDIENCES.items()]
+        rows = [Heading("Seen by"), *found]
         self.rows.styles.height = len(rows)
         self.rows.show(rows, present or "project")
         state = "private" if self._is_private else f"shared: {present}" if present else "not shared"
         self.heading.state(state)
         self.show_selected()
+
+    def on_resize(self, event: events.Resize) -> None:
+        self.rows.styles.margin = (0 if event.size.height < SHORT else 1, 0, 0, 0)
+        self._body.forget()
+        self.call_after_refresh(self.show_selected)
 
     def on_question_body_subject_seen(self) -> None:
         self.show_selected()
@@ -112,17 +124,17 @@ class ShareScreen(ListDialog["Decision | None", _Row]):
 
     def action_answer(self, answer: Answer) -> None:
         row = self.rows.row
-        self.dismiss(Decision(answer, row.audience if row else "own"))
+        self.dismiss(Decision(answer, row.audience) if isinstance(row, _Row) else Decision(answer))
 
     def action_read(self, direction: int) -> None:
         self._body.jump(self._body.scroll_offset.y + direction * max(1, self._body.page - 1))
 
     def choices(self) -> list[Choice]:
         row = self.rows.row
-        is_other = not self._is_private and row is not None and not row.current
+        is_other = not self._is_private and isinstance(row, _Row) and not row.current
         label = "change" if self._share else "share"
         yes = ("y", label, "answer('share')") if self._body.is_seen else _READ_ON
-        last = [_WITHDRAW, _END, _CLOSE] if self._share else [_NEVER, _NOT_NOW]
+        last = [_WITHDRAW, _END, _CLOSE] if self._share else [_NOT_NOW, _NEVER]
         return [yes, *last] if is_other else last
 
     def _draw(self, width: int, styles: ThemeStyles) -> Drawing:
@@ -133,25 +145,30 @@ class ShareScreen(ListDialog["Decision | None", _Row]):
 
     def _paragraphs(self) -> Iterable[tuple[str, str]]:
         """The texts, each with its role."""
-        share = self._share
-        yield (self._terms.words if share is None else self._words_of(share)), "text"
-        if self._is_private:
-            yield "The project is private now (history.private): nothing more is sent.", "edit"
-        yield SENT, "text"
-        yield NEVER_SENT, "text"
-        if share is not None:
-            yield _ENDS, "dim"
+        if self._share is None:
+            yield self._terms.words, "text"
+        else:
+            yield from self._state_of(self._share)
         if not self._is_private:
-            yield "They are seen by:", "dim"
+            yield SENT, "text"
+            yield NEVER_SENT, "text"
+        if self._share is not None:
+            yield _ENDS, "dim"
 
-    def _words_of(self, share: Share) -> str:
+    def _state_of(self, share: Share) -> Iterable[tuple[str, str]]:
+        """How the project is shared, or was until it became private."""
         terms, since = self._terms, when(share.since, time())
-        return (
-            f"All conversations of {terms.project} are shared as {share.name!r} in {terms.database} since"
-            f" {since}: {counted(terms.count)} now, and all later ones."
-        )
+        there = f"as {share.name!r} in {terms.database} since {since}"
+        if self._is_private:
+            yield f"Conversations of {terms.project} were shared {there}.", "text"
+            yield "The project is private now (history.private): nothing more is sent.", "edit"
+        else:
+            count = f"{counted(terms.count)} now, and all later ones."
+            yield f"All conversations of {terms.project} are shared {there}: {count}", "text"
 
-    def _draw_row(self, row: _Row, width: int, styles: ThemeStyles, on: str) -> Line:
+    def _draw_row(self, row: _Row | Heading, width: int, styles: ThemeStyles, on: str) -> Line:
+        if isinstance(row, Heading):
+            return Line([Segment(row.text, styles("dim", on))])
         name = row.audience.ljust(_NAME + 2)
         return Line(
             [

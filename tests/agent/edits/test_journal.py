@@ -12,6 +12,7 @@ from cogency_tui.agent.edits.prior_contents import JournalLimits
 from cogency_tui.errors import ToolError
 from cogency_tui.protocol.events import Image
 from cogency_tui.store.edit_records import ABSENT, Edit, Version
+from cogency_tui.store.export_import import exported
 from cogency_tui.store.prompt_text import Written
 from cogency_tui.store.prompts_and_drafts import Draft, Prompts
 from cogency_tui.store.store import Store
@@ -369,3 +370,37 @@ async def test_clean_up_leaves_the_images_of_conversations_and_drafts(desk: Desk
         os.utime(path, (1, 1))
     await desk.journal.clean_up()
     assert [blobs.has(each.digest) for each in (sent, waiting, gone)] == [True, True, False]
+
+
+async def test_edits_of_a_project_that_is_not_here_are_of_this_one_only_if_it_has_the_same_name(
+    desk: Desk, tmp_path: Path
+) -> None:
+    await desk.write(("a", "new"))
+    [edit] = await desk.edits()
+    database = desk.store.database
+
+    async def counted(project: Path) -> int:
+        sql = "UPDATE edits SET project = ?"
+        await database.write(lambda connection: connection.execute(sql, (str(project),)) and None)
+        return len(await desk.journal.in_history(edit.origin.conversation))
+
+    assert await counted(desk.root) == 1
+    assert await counted(tmp_path / "elsewhere" / desk.root.name) == 1
+    assert await counted(tmp_path / "elsewhere" / "other") == 0
+    (tmp_path / "there" / desk.root.name).mkdir(parents=True)
+    assert await counted(tmp_path / "there" / desk.root.name) == 0
+
+
+async def test_an_export_leaves_out_decisions_in_another_project(desk: Desk) -> None:
+    await desk.write(("a", "new"), ("b", "new"))
+    edit, _ = await desk.edits()
+    await desk.store.database.write(
+        lambda connection: (
+            connection.execute("UPDATE edits SET project = '/x' WHERE id = ?", (edit.id,)) and None
+        )
+    )
+    blobs = await desk.journal.blobs()
+    lines = await desk.store.database.read(
+        lambda connection: [*exported(connection, edit.origin.conversation, blobs)]
+    )
+    assert [line["edit"]["path"] for line in lines if "edit" in line] == ["b"]

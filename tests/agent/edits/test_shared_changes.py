@@ -4,7 +4,7 @@ import asyncio
 import os
 import subprocess
 import sys
-from collections.abc import AsyncGenerator, Callable, Generator
+from collections.abc import AsyncGenerator, Callable, Generator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 
@@ -18,6 +18,8 @@ from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.edit_records import Edit, FileChange, Version
 from cogency_tui.store.store import Store
 from cogency_tui.tools.worker_threads import in_thread
+from cogency_tui.workspace import watch
+from cogency_tui.workspace.snapshot import Snapshot
 from tests.agent.journaling import Desk, desk_at, settle
 
 _WORKER = """
@@ -38,6 +40,9 @@ async def work(root, data):
             while (words := await line())[0] != "end":
                 if words[0] == "remove":
                     (desk.root / words[1]).unlink()
+                elif words[0] == "append":
+                    with (desk.root / words[1]).open("a") as file:
+                        file.write(desk.conversation)
                 else:
                     desk.put(words[1], desk.conversation)
                 print("done", flush=True)
@@ -219,6 +224,56 @@ async def test_what_was_written_while_only_one_command_ran_is_its_own(
         await desk.undo.apply(await desk.undo.back_to(0))
         assert sorted(path for path in desk.tree()) == ["both", "twice"]
         assert (desk.root / "twice").read_text() == other.conversation
+
+
+def _append_after_the_end(desk: Desk, other: Worker, path: str, patch: pytest.MonkeyPatch) -> None:
+    """Have the other append to a file once the command of the desk has ended, before its changes are read."""
+    take, loop = desk.journal.take, asyncio.get_running_loop()
+
+    def appended(also: Sequence[str] = ()) -> Snapshot:
+        patch.setattr(desk.journal, "take", take)
+        settle()
+        asyncio.run_coroutine_threadsafe(other.tell("append", path), loop).result()
+        return take(also)
+
+    patch.setattr(desk.journal, "take", appended)
+
+
+async def _writers(desk: Desk, path: str) -> list[set[str]]:
+    """The conversations that may have made each edit of a file."""
+    edits = await (await desk.journal.edits()).of_project(desk.journal.root, path=path, limit=100)
+    return [{edit.origin.conversation, *edit.shared_with} for edit in edits]
+
+
+@pytest.mark.parametrize(("path", "is_late"), [("new/file", False), ("file", True)])
+async def test_what_the_watch_did_not_see_before_another_wrote_on_is_shared(
+    places: tuple[Path, Path], workers: Workers, monkeypatch: pytest.MonkeyPatch, path: str, is_late: bool
+) -> None:
+    """The watch is not on a new directory, and the system may be late with its reports."""
+    async with desk_at(*places) as desk, workers(desk, 1) as (other,):
+        await other.tell("begin")
+        async with desk.calls.around_command("own", "shell"):
+            desk.put(path, "own\n")
+            if is_late:
+                monkeypatch.setattr(watch, "_LATEST", 0.0)
+            _append_after_the_end(desk, other, path, monkeypatch)
+        await other.tell("end")
+        assert (desk.root / path).read_text() == f"own\n{other.conversation}"
+        assert await _writers(desk, path) == [{desk.conversation, other.conversation}]
+
+
+async def test_what_the_watch_saw_untouched_is_of_the_other_who_wrote_it_later(
+    places: tuple[Path, Path], workers: Workers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watch, "_LATEST", 60.0)
+    async with desk_at(*places) as desk, workers(desk, 1) as (other,):
+        desk.put("file", "old\n")
+        await other.tell("begin")
+        async with desk.calls.around_command("own", "shell"):
+            desk.put("own", "own\n")
+            _append_after_the_end(desk, other, "file", monkeypatch)
+        await other.tell("end")
+        assert await _writers(desk, "file") == [{other.conversation}]
 
 
 @pytest.mark.exhaustive

@@ -6,7 +6,9 @@ ever written is in the file or can be restored.
 
 import asyncio
 import itertools
-from collections.abc import Generator, Sequence
+import os
+from collections.abc import AsyncGenerator, Generator, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from random import Random
 
@@ -18,6 +20,7 @@ from cogency_tui.agent.review.model import FileKey
 from cogency_tui.agent.review.review import Review
 from cogency_tui.store.edit_records import Edit
 from cogency_tui.store.store import Store
+from cogency_tui.tools.worker_threads import in_thread
 from cogency_tui.workspace.paths import Workspace
 from tests.agent.edits.parties import Call, Elsewhere, Party, parties_here
 from tests.agent.templates import TEMPLATES
@@ -45,8 +48,9 @@ class Schedule:
         self.parties = parties
         self.journal = Journal(Workspace(project), self._store)
         self.written = set(START)
-        self.restored = False
-        """True once a command may have restored lines that were replaced while it ran."""
+        self.restored = set[str]()
+        """Lines that a command brought back, since it had read the file before the other party replaced them:
+        they are of the command, whoever wrote them first."""
         self.returned = set[str]()
         """Lines that a command of the other party had removed, since it rewrote the file, and a decision on
         that brought back: another decision may remove them again."""
@@ -91,13 +95,33 @@ class Schedule:
         )
         if any(calls[-1][0] == "shell" for _, _, calls in changes):
             # A command that rewrites a file does not notice what was written meanwhile.
-            self.restored = True
+            replaced = {old for (_, old, _), succeeded in zip(changes, done, strict=True) if succeeded[-1]}
+            self.restored |= replaced.intersection(self.lines)
             return
         expected = set(before)
         for (added, removed, _), succeeded in zip(changes, done, strict=True):
             if succeeded[-1]:
                 expected = (expected | {added}) - {removed}
         assert set(self.lines) == expected, self.log
+
+    async def bring_back(self, one: Party, other: Party) -> None:
+        """A command of one has read the file when the other replaces a line of its own, and writes it back."""
+        theirs, better, own = (f"{party.name} {next(self._count)}" for party in (other, other, one))
+        self.written |= {theirs, better, own}
+        read, go = (self.path.with_name(name) for name in ("read", "go"))
+        for fifo in (read, go):
+            os.mkfifo(fifo)
+        rewrite = f"sed -i -e '1e echo > {read.name}; cat {go.name}' -e '$a {own}' {NAME}"
+        assert await other.call(("edit", {"file": NAME, "old": "start 8\n", "new": f"{theirs}\n"})) == [True]
+        command = asyncio.create_task(one.call(("shell", {"command": rewrite})))
+        await in_thread(read.read_text)
+        assert await other.call(("edit", {"file": NAME, "old": theirs, "new": better})) == [True]
+        await in_thread(go.write_text, "")
+        assert await command == [True]
+        assert {theirs, own} <= set(self.lines)
+        assert better not in self.lines
+        self.restored.add(theirs)
+        await self._check()
 
     async def _decide(self, one: Party, other: Party) -> None:
         """The user reverts changes of one of them, or undoes that: the other's lines stay."""
@@ -111,7 +135,8 @@ class Schedule:
         assert now == theirs, (self.log, before, self.lines)
         self._note_returned(other, before)
         if what == "all" and not left and not await self._shared():
-            assert not [line for line in self.lines if writer_of(line) == one.name], (self.log, self.lines)
+            left_over = [line for line in self.lines if writer_of(line) == one.name]
+            assert self.restored.issuperset(left_over), (self.log, self.lines)
 
     async def _redo_over(self, one: Party, other: Party) -> None:
         """The user undoes the last turn of one, the other works, and the user redoes it: what the other wrote
@@ -142,7 +167,8 @@ class Schedule:
 
     def _staying(self, party: Party, lines: Sequence[str]) -> list[str]:
         """The lines of a party that no decision on the other's changes may touch."""
-        return [line for line in lines if writer_of(line) == party.name and line not in self.returned]
+        exempt = self.returned | self.restored
+        return [line for line in lines if writer_of(line) == party.name and line not in exempt]
 
     async def _shared(self) -> bool:
         """True if some change may be of either of them."""
@@ -182,9 +208,7 @@ class Schedule:
         for line in (await blame_of(self.journal, self.store, NAME)).lines:
             edit, writer = line.edit, writer_of(line.text)
             owners = {"start"} if edit is None else {edit.origin.conversation, *edit.shared_with}
-            if writer == "start" and self.restored:
-                continue
-            assert writer in owners, (line, self.log)
+            assert writer in owners or line.text in self.restored, (line, self.log)
 
     async def _check_reviews(self) -> None:
         """The hunks of a conversation add no line of another."""
@@ -195,7 +219,11 @@ class Schedule:
                     diff = await review.diff(FileKey(file.key.turn, file.path, file.key.replaced))
                     for hunk in diff.hunks:
                         added = [row.text for row in diff.rows(hunk) if row.kind == "added"]
-                        strange = [line for line in added if writer_of(line) not in (party.name, "start")]
+                        strange = [
+                            line
+                            for line in added
+                            if writer_of(line) not in (party.name, "start") and line not in self.restored
+                        ]
                         shared = any(edit.shared_with for edit in hunk.edits)
                         assert not strange or hunk.outline.mixed or shared, (party.name, added, self.log)
 
@@ -218,10 +246,15 @@ class Schedule:
         assert made >= set(self.lines)
 
 
-async def run(seed: int, tmp_path: Path, parties: Sequence[Party]) -> None:
+async def run(
+    seed: int, tmp_path: Path, parties: Sequence[Party], *, after_bringing_back: bool = False
+) -> None:
     project, data = tmp_path / "project", tmp_path / "data"
     async with await Store.open(data) as store:
-        await Schedule(seed, project, store, parties).run()
+        schedule = Schedule(seed, project, store, parties)
+        if after_bringing_back:
+            await schedule.bring_back(*parties)
+        await schedule.run()
 
 
 @pytest.fixture
@@ -247,14 +280,29 @@ def elsewhere() -> Generator[list[Elsewhere]]:
         party.end()
 
 
+@asynccontextmanager
+async def inside(parties: Sequence[Elsewhere], places: tuple[Path, Path]) -> AsyncGenerator[None]:
+    """The block in which these are in the project."""
+    for party in parties:
+        await party.enter(*places)
+    try:
+        yield
+    finally:
+        for party in parties:
+            await party.leave()
+
+
 @pytest.mark.parametrize("seed", sampled(SCHEDULES, quick=4))
 async def test_in_two_processes(
     seed: int, tmp_path: Path, places: tuple[Path, Path], elsewhere: list[Elsewhere]
 ) -> None:
-    for party in elsewhere:
-        await party.enter(*places)
-    try:
+    async with inside(elsewhere, places):
         await run(seed, tmp_path, elsewhere)
-    finally:
-        for party in elsewhere:
-            await party.leave()
+
+
+@pytest.mark.parametrize("seed", sampled(range(20), quick=1))
+async def test_after_a_command_has_brought_back_what_the_other_process_replaced(
+    seed: int, tmp_path: Path, places: tuple[Path, Path], elsewhere: list[Elsewhere]
+) -> None:
+    async with inside(elsewhere, places):
+        await run(seed, tmp_path, elsewhere, after_bringing_back=True)

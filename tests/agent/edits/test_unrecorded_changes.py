@@ -110,6 +110,24 @@ async def test_what_a_command_wrote_before_a_decision_of_the_user_comes_first(tw
     assert [each.path for each in found.edits] == ["there"]
 
 
+async def test_a_line_that_a_command_brings_back_is_of_the_command(two: tuple[Desk, Desk]) -> None:
+    own, other = two
+    await other.write(("there", "theirs\nold\n"))
+    settle()
+    async with own.calls.around_command("c", "shell"):
+        # As `sed -i` does: it has read the file when the other replaces the line, and writes all of it.
+        read = (own.root / "there").read_text()
+        await other.write(("there", "better\nold\n"))
+        own.put("there", f"{read}own\n")
+
+    *_, last = await _edits_of(own, "there")
+    lines = (await blame_of(own.journal, own.store, "there")).lines
+    assert [line.edit and line.edit.id for line in lines] == [last.id, None, last.id]
+    assert (last.origin.conversation, last.shared_with) == (own.conversation, ())
+    await own.review.revert(Target(None))
+    assert (own.root / "there").read_text() == "better\nold\n"
+
+
 async def test_the_user_is_asked_about_a_protected_file_that_a_tool_wrote_after_the_command(
     two: tuple[Desk, Desk],
 ) -> None:

@@ -14,6 +14,7 @@ from textual.screen import Screen
 import cogency_tui.tui
 from cogency_tui.agent.agent import Agent
 from cogency_tui.config.schema import Settings
+from cogency_tui.team.sharing import Terms
 from cogency_tui.tui.conversation.links_dialog import LinksScreen
 from cogency_tui.tui.help.screen import HelpScreen
 from cogency_tui.tui.kit.dialogs import AnsweringScreen, Confirmation
@@ -22,6 +23,7 @@ from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.main.screen import MainScreen
 from cogency_tui.tui.palette import Palette
 from cogency_tui.tui.recall.rename_export_dialogs import ExportScreen, RenameScreen
+from cogency_tui.tui.team.screen import ShareScreen
 from tests.peers.scripted import ScriptedProvider
 from tests.tui.driving import app_over, at_work, finished, main_of, opened, send, until
 from tests.tui.scripted import ScriptedAgent
@@ -86,6 +88,7 @@ async def test_keys_in_one_burst_close_one_screen(project: Path, tmp_path: Path)
     dialogs: tuple[Callable[[], Screen[Any]], ...] = (
         lambda: Confirmation("Really?"),
         lambda: RenameScreen("title"),
+        lambda: ShareScreen(Terms("/project", "project", "localhost/history", 1), None),
         lambda: ExportScreen("title", tmp_path),
         lambda: LinksScreen(["https://example.org"]),
         lambda: HelpScreen("Help", []),

@@ -23,7 +23,8 @@ from cogency_tui.tui.timeline.screen import TimelineScreen
 from tests.team.members import Member, member
 from tests.team.postgres import Server
 from tests.team.proxy import running_proxy
-from tests.tui.driving import conversation_of, main_of, send, shown, told, until
+from tests.tui.driving import app_over, conversation_of, main_of, send, shown, told, until
+from tests.tui.look_series import check_series
 from tests.tui.recall.past import (
     begin,
     flaky_test,
@@ -39,6 +40,7 @@ from tests.tui.recall.past import (
     small,
     usual,
 )
+from tests.tui.recall.test_looks import keys, opened
 from tests.tui.scripted import call, respond, result, user
 
 SHOP = Path("/home/ada/shop")
@@ -138,6 +140,30 @@ async def test_the_team_is_a_scope_with_the_same_queries_filters_and_preview(
         assert "The trash is empty." in listed(pilot)
 
 
+async def test_each_key_is_a_search_over_one_connection_which_ends_with_the_screen(
+    ada: Member, server: Server, database: str, project: Path
+) -> None:
+    await share(ada)
+    watching = await connect(server.url("root", database))
+    count = "SELECT count(*) FROM pg_stat_activity WHERE usename = 'grace' AND datname = current_database()"
+    agent = member_agent(project, server.url("grace", database))
+    async with in_team(agent, close=False) as pilot:
+        screen = screen_of(pilot)
+        for letter in "the needle in the output":
+            screen.query_one(SearchField).value += letter
+            await pilot.pause()
+            assert await watching.fetchval(count) == 1
+        await settled(pilot)
+        assert "the needle in the output" in listed(pilot)
+        assert await watching.fetchval(count) == 1
+        screen.dismiss(None)
+        await until(pilot, lambda: not is_open(pilot))
+        while await watching.fetchval(count):
+            pass
+    await watching.close()
+    await agent.close()
+
+
 async def test_there_is_no_such_scope_without_a_database(project: Path) -> None:
     async with recalled(member_agent(project, "")) as pilot:
         await pilot.press("f2", "f2")
@@ -165,6 +191,29 @@ async def test_pages_follow_as_the_list_is_scrolled(
             assert "40 conversations" in head(pilot)
             titles = [each.conversation.title for each in list_of(pilot).catalogue.entries.values()]
             assert titles == [f"Task {number:02} of many" for number in range(40)]
+
+
+async def test_a_page_that_fails_is_loaded_when_it_is_requested_again(
+    ada: Member, server: Server, database: str, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(background_search, "_FIRST", 20)
+    for number in range(24):
+        await begin(ada.store, SHOP, small(f"Task {number:02} of many"), days=number / 100)
+    ada.share("team", str(SHOP))
+    await ada.push()
+    async with running_proxy(server.port) as proxy:
+        agent = member_agent(project, server.url("grace", database, proxy.port))
+        async with in_team(agent, (100, 12)) as pilot:
+            assert "20+ conversations" in head(pilot)
+            proxy.fault = "refuse"
+            proxy.cut()
+            await pilot.press("down", "end")
+            await until(pilot, lambda: "The database" in told(pilot))
+            assert "20+ conversations" in head(pilot)
+            assert "Task 19" in listed(pilot)
+            proxy.fault = ""
+            await pilot.press("home", "end")
+            await until(pilot, lambda: "24 conversations" in head(pilot))
 
 
 async def test_another_users_conversation_is_pulled_to_be_opened_forked_or_travelled(
@@ -207,7 +256,7 @@ async def test_another_users_conversation_is_pulled_to_be_opened_forked_or_trave
         assert len(await store.events(pulled.id)) == len(await ada.store.events(made["flaky"].id))
 
 
-async def test_a_match_in_an_edit_and_one_in_a_subagent_are_shown_where_they_are(
+async def test_a_match_in_an_edit_is_shown_at_its_call(
     ada: Member, server: Server, database: str, project: Path
 ) -> None:
     events = [user("Write it"), call("c1", "write", path="src/a.py"), result("c1", "write"), respond("Done.")]
@@ -267,7 +316,7 @@ async def test_a_server_that_stops_is_told_in_place_of_the_list_and_used_again_l
             await search(pilot, "retry")
             assert "Upgrade" not in listed(pilot)
             assert "out of reach" in listed(pilot) or "fails" in listed(pilot)
-            assert "0 conversations" in head(pilot)
+            assert "conversation" not in head(pilot)
             assert previewed(pilot).strip() == ""
             await pilot.press("enter")
             await settled(pilot)
@@ -424,3 +473,25 @@ async def test_hostile_rows_are_shown_and_never_executed(
         await pilot.press("enter")
         await settled(pilot)
         assert not set(told(pilot)) & set("\x1b\x07\x9b\u202e\u2028")
+
+
+@pytest.mark.exhaustive
+async def test_looks(ada: Member, server: Server, database: str, project: Path) -> None:
+    await share(ada)
+    second = await begin(
+        ada.store, Path("/srv/billing"), small("Round the totals of an invoice to cents"), days=2
+    )
+    await ada.store.rename(second.id, "Round the totals \x1b[31mof an invoice")
+    ada.share("team", "/srv/billing", "billing")
+    await ada.push()
+    agent = member_agent(project, server.url("grace", database))
+    failing = member_agent(project, "postgresql://grace:secret@db.example.org/history")
+    await check_series(
+        lambda: app_over(agent),
+        ("recall-team", opened([agent], keys("f2", "f2", "down"))),
+        ("recall-team-search", opened([agent], keys("f2", "f2", "down"), "retry")),
+        ("recall-team-failure", opened([failing], keys("f2", "f2"))),
+        in_one_theme=("recall-team-search",),
+    )
+    await agent.close()
+    await failing.close()
