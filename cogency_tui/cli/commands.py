@@ -155,6 +155,8 @@ def _recall(options: argparse.Namespace) -> int:
     """Search past conversations: messages, calls and changes."""
     if options.team:
         return _recall_team(options)
+    if options.shared_as is not None:
+        raise UsageError("--shared-as needs --team.", "Without it, --all and --project say where to search.")
     from cogency_tui.cli.recall import print_statistics, search_conversations
 
     async def run(recall: "Recall", _store: "Store") -> int:

@@ -266,6 +266,38 @@ class Pusher:
         async with pushing_alone(self._store.data, self._patience):
             return await self._push(ids)
 
+    async def restrict(self, project: str) -> None:
+        """Take what was pushed of a project from those who are to see it no longer, before anything is sent:
+        only its owner sees it until the next push.
+
+        Raises:
+            HistoryServerError: another process of this user's has been pushing for too long.
+        """
+        async with pushing_alone(self._store.data, self._patience):
+            server = await identify(self._connection, self._state, self._settings)
+            origin = await asyncio.to_thread(self._store.origin)
+            shared = await asyncio.to_thread(self._store.shared, self._state.shares(), self._settings)
+            pushed, hidden = self._state.pushed(server), self._state.hidden()
+            for each in shared:
+                if each.share.project == project and each.id in pushed and each.id not in hidden:
+                    await self._restrict(server, origin, each, pushed[each.id])
+
+    async def _restrict(self, server: str, origin: Origin, one: Shared, before: Pushed) -> Pushed:
+        """Let only its owner see a conversation that some are to see no longer: what comes then, as which
+        project, may be refused."""
+        if not narrows(before, one.share):
+            return before
+        async with self._connection.transaction():
+            revision = await self._begin(origin, one.id, before)
+            await self._connection.execute(
+                "UPDATE cogency.conversations SET share = 'own', revision = $3, changed = clock_timestamp()"
+                " WHERE origin = $1 AND id = $2",
+                *(origin.id, one.id, revision),
+            )
+        restricted = before._replace(revision=revision, audience="own")
+        self._state.note_pushed(server, one.id, restricted)
+        return restricted
+
     async def _push(self, ids: Iterable[str] | None) -> Report:
         report = Report()
         server = await identify(self._connection, self._state, self._settings)
@@ -319,6 +351,7 @@ class Pusher:
         import asyncpg
 
         try:
+            before = await self._restrict(server, origin, one, before)
             while True:
                 rows = await asyncio.to_thread(self._store.increment, one.id, before)
                 if rows is None:
@@ -401,6 +434,13 @@ class Pusher:
             what = "removed" if found < before.revision else "pushed by another copy of this history"
             raise HistoryServerError(f"The conversation was {what} meanwhile.", passing=True)
         return found + 1
+
+
+def narrows(before: Pushed, share: Share) -> bool:
+    """Return whether some who see what was pushed of a conversation are to see it no longer."""
+    if not before.revision or share.audience == "team" or before.audience == "own":
+        return False
+    return share.audience == "own" or (before.name, before.audience) != (share.name, share.audience)
 
 
 def row_values(origin: Origin, one: Shared, rows: Rows, revision: int) -> list[Any]:

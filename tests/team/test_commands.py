@@ -100,6 +100,28 @@ async def test_a_team_from_the_setup_to_a_withdrawal(server: Server, database: s
     await root.close()
 
 
+async def test_sharing_again_changes_only_what_is_given(
+    server: Server, database: str, tmp_path: Path
+) -> None:
+    ada = Shell(tmp_path / "ada", server.url("ada", database))
+    assert ada("run", "read greet.py")[0] == 0
+    status, shown, problem = ada("history", "share", "--yes", "--with", "project", "--as", "till")
+    assert status == 0
+    assert "history watch" in shown
+    assert "not a member of 'till'" in problem
+    assert ada("history", "push")[0] == 1
+    assert "Last push" in ada("history", "status")[1]
+    assert "not a member" in ada("history", "status")[1]
+    assert ada("history", "share", "--yes", "--with", "own")[0] == 0
+    assert "only you" in ada("history", "share", "--yes")[1]
+    assert "as 'till', seen by only you" in ada("history", "status")[1]
+    (tmp_path / "ada" / "config.toml").write_text('[history]\nprivate = ["~/sh*"]\n')
+    assert "private now" in ada("history", "status")[1]
+    status, _, error = ada("recall", "--shared-as", "till", "x")
+    assert status == 2
+    assert "needs --team" in error
+
+
 def test_without_an_address_each_command_says_what_is_missing(tmp_path: Path) -> None:
     shell = Shell(tmp_path / "home", "")
     for arguments in (

@@ -239,6 +239,65 @@ async def test_who_may_not_see_a_conversation_cannot_pull_it(ada: Member, grace:
     assert await grace.pull(conversation.id)
 
 
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [(("shop", "team"), ("shop", "own")), (("shop", "project"), ("other", "project"))],
+)
+async def test_a_narrower_audience_holds_at_once_even_where_the_rest_is_refused(
+    ada: Member,
+    grace: Member,
+    server: Server,
+    database: str,
+    first: tuple[str, Audience],
+    then: tuple[str, Audience],
+) -> None:
+    root = await connect(server.url("root", database))
+    await root.execute(
+        "INSERT INTO cogency.members VALUES ('shop', 'ada'), ('shop', 'grace'), ('other', 'mallory')"
+    )
+    await root.close()
+    conversation = await ada.begin()
+    await ada.say(conversation.id, "seen")
+    ada.share(first[1], name=first[0])
+    await ada.push()
+    assert await grace.pull(conversation.id)
+    terms = sharing.Terms("/project", then[0], "there", 1)
+    await asyncio.to_thread(sharing.share, ada.data, ada.settings, terms, then[1])
+    problem = await sharing.apply_share(ada.data, ada.settings, terms)
+    assert ("not a member" in problem) == (then[0] == "other")
+    with pytest.raises(UsageError, match="No conversation of the team"):
+        await grace.pull(conversation.id)
+    report = await ada.push()
+    assert bool(report.failures) == (then[0] == "other")
+    with pytest.raises(UsageError, match="No conversation of the team"):
+        await grace.pull(conversation.id)
+
+
+async def test_a_push_narrows_an_audience_before_it_sends(
+    ada: Member, grace: Member, server: Server, database: str
+) -> None:
+    root = await connect(server.url("root", database))
+    await root.execute("INSERT INTO cogency.members VALUES ('shop', 'ada'), ('shop', 'grace')")
+    conversation = await ada.begin()
+    await ada.say(conversation.id, "seen")
+    ada.share("project")
+    await ada.push()
+    # What follows will be refused.
+    ada.share("project", name="other")
+    await root.execute("INSERT INTO cogency.members VALUES ('other', 'grace')")
+    await root.close()
+    assert (await ada.push()).failures
+    with pytest.raises(UsageError, match="No conversation of the team"):
+        await grace.pull(conversation.id)
+
+
+async def test_without_the_database_a_narrower_audience_follows_with_the_next_push(ada: Member) -> None:
+    ada.share("own")
+    settings = replace(ada.settings, url="postgresql://ada@127.0.0.1:1/h")
+    terms = sharing.Terms("/project", "shop", "there", 1)
+    assert "with the next push" in await sharing.apply_share(ada.data, settings, terms)
+
+
 @pytest.mark.parametrize("audience", ["project", "team"])
 async def test_a_project_needs_its_members(
     ada: Member, server: Server, database: str, audience: Audience
