@@ -268,7 +268,7 @@ async def watch(settings: HistorySettings, secrets: Mapping[str, str]) -> int:
     """Push and pull until an interrupt, or until the program that started this has ended."""
     from cogency_tui.team.worker import parent_is_gone, work
 
-    if not await work(data_path(), settings, secrets, parent_is_gone(os.getppid())):
+    if not await work(data_path(), settings, secrets, parent_is_gone(os.getppid()), report=talk):
         talk("Another process does this already.")
     return 0
 

@@ -24,6 +24,7 @@ from cogency_tui.store.bundles import (
     write_key,
 )
 from cogency_tui.store.directory_sync import DirectorySync, Exchange
+from cogency_tui.store.origins import COPIED
 from cogency_tui.store.search.index_file import BLOBS
 from cogency_tui.store.store import Store
 
@@ -206,7 +207,7 @@ def _report_copy(found: Exchange, options: SyncOptions) -> None:
 def copied_words(ceded: int) -> str:
     """Say that the store is a copy, of which `ceded` conversations belong to the other one."""
     rest = f" {_plural(ceded, 'conversation')} of before can be read and forked here." if ceded else ""
-    return f"This history is a copy of another machine's. From now on it has an owner of its own.{rest}"
+    return f"{COPIED}{rest}"
 
 
 def _sum(found: Exchange, options: SyncOptions) -> str:

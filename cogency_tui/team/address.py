@@ -41,7 +41,8 @@ def address_of(settings: HistorySettings, environment: Mapping[str, str] | None 
         parts = urlsplit(settings.url)
         _ = parts.port
     except ValueError as exc:
-        raise ConfigError(f"history.url is not a valid URL: {exc}.", _EXAMPLE) from exc
+        # Its words may have a part of a password.
+        raise ConfigError("history.url is not a valid URL.", _EXAMPLE) from exc
     given = {name: values[-1] for name, values in parse_qs(parts.query).items()}
     if parts.scheme not in _SCHEMES:
         raise ConfigError("history.url must begin with postgresql://.", _EXAMPLE)

@@ -135,6 +135,21 @@ def test_without_an_address_each_command_says_what_is_missing(tmp_path: Path) ->
         assert "history.url is not set" in error
 
 
+def test_private_projects_and_the_address_are_set_by_commands(tmp_path: Path) -> None:
+    shell = Shell(tmp_path / "home", "")
+    assert shell("config", "set", "history.private", '["~/hidden/*", "/work/secret"]')[0] == 0
+    written = (tmp_path / "home" / "config.toml").read_text()
+    assert 'private = ["~/hidden/*", "/work/secret"]' in written
+    assert shell("config", "set", "history.private", "~/hidden/*")[0] == 2
+    assert shell("config", "unset", "history.private")[0] == 0
+    for url in ("postgresql://ada:tr0ub4dor@localhost/h", "postgresql://ada:tr0ub4dor/x@localhost/h"):
+        status, out, error = shell("config", "set", "history.url", url)
+        assert status == 2
+        assert "history.url" in error
+        assert "tr0ub4dor" not in out + error
+    assert "url" not in (tmp_path / "home" / "config.toml").read_text()
+
+
 def test_a_server_out_of_reach_is_an_error_of_one_line(tmp_path: Path) -> None:
     shell = Shell(tmp_path / "home", "postgresql://ada@127.0.0.1:1/h")
     status, _, error = shell("recall", "--team", "x")

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from cogency_tui.errors import HistoryServerError, UsageError
 from cogency_tui.protocol.messages import AnswerItem
+from cogency_tui.store import origins
 from cogency_tui.store.answer_items import StoredAnswerItems
 from cogency_tui.store.edit_records import ABSENT, FileChange, Undone, Version
 from cogency_tui.store.edits import Edits
@@ -84,6 +85,21 @@ async def test_pushing_and_pulling_again_changes_nothing(
     await grace.pull(conversation.id)
     await grace.pull(conversation.id)
     await assert_equal(ada, grace, conversation.id)
+
+
+async def test_the_owner_that_is_shown_is_the_one_of_the_database(
+    ada: Member, grace: Member, server: Server, database: str
+) -> None:
+    conversation = await ada.begin()
+    await ada.say(conversation.id, "one")
+    ada.share()
+    await ada.push()
+    root = await connect(server.url("root", database))
+    await root.execute("UPDATE cogency.origins SET name = 'boss@laptop'")
+    await root.close()
+    await grace.pull(conversation.id)
+    names = await grace.store.database.read(origins.names)
+    assert [*names.values()] == ["ada@laptop"]
 
 
 async def test_more_of_a_conversation_follows(ada: Member, grace: Member) -> None:
