@@ -69,7 +69,11 @@ async def test_a_team_from_the_setup_to_a_withdrawal(server: Server, database: s
     assert status == 0
     assert "hello" in grace("conversations", "show", here.strip())[1]
     assert grace("recall", "--all", "hello")[0] == 0
-    assert grace("conversations", "fork", here.strip())[0] == 0
+    # The fork is in the directory here, and not in the other's.
+    assert "greet.py" not in grace("conversations", "list")[1]
+    status, forked, _ = grace("conversations", "fork", here.strip())
+    assert status == 0
+    assert forked.split()[0] in grace("conversations", "list")[1]
     status, used, _ = grace("usage", "--team")
     assert status == 0
     assert "ada   shop" in used
