@@ -5,7 +5,7 @@ the file is preserved, including comments. The calls block.
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -16,12 +16,13 @@ from cogency_tui.config.config_file import read_settings
 from cogency_tui.config.edit import Value, put_back, set_key
 from cogency_tui.config.layers import Configured, Origin
 from cogency_tui.config.options import Option, find_option, options
-from cogency_tui.config.schema import ProviderSettings, Settings, config_path
+from cogency_tui.config.schema import HistorySettings, ProviderSettings, Settings, config_path
 from cogency_tui.config.themes import theme_choices
-from cogency_tui.config.toml_reader import read_text
+from cogency_tui.config.toml_reader import loads, read_text
 from cogency_tui.config.workflows import problem_of
 from cogency_tui.errors import ConfigError, UsageError
 from cogency_tui.providers.configured_providers import known_providers
+from cogency_tui.safe_text import one_line
 
 if TYPE_CHECKING:
     from cogency_tui.agent.agent import Agent
@@ -91,8 +92,8 @@ def shown_value(value: Any) -> str:
     """A value as a user writes it."""
     if isinstance(value, bool):
         return "on" if value else "off"
-    if isinstance(value, tuple):
-        return ", ".join(cast("tuple[str, ...]", value))
+    if isinstance(value, tuple | list):
+        return ", ".join(cast("Sequence[str]", value))
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
@@ -115,10 +116,16 @@ def read_value(option: Option, text: str, settings: Settings) -> Value:
     Raises:
         ConfigError: it is not a value of this option.
     """
+    if isinstance(option.default, list):
+        return _read_list(option, text)
     try:
         value: Value = option.read(text)
     except ValueError as exc:
         raise ConfigError(f"{option.key}: {exc}.") from exc
+    if option.key == "history.url" and value:
+        from cogency_tui.team.address import address_of
+
+        _ = address_of(HistorySettings(url=str(value)))
     there = choices_of(option, settings)
     if there and option.kind == "text" and value not in there:
         from difflib import get_close_matches
@@ -127,6 +134,19 @@ def read_value(option: Option, text: str, settings: Settings) -> Value:
         suggestion = f'Did you mean "{near[0]}"?' if near else f"Choose one of: {', '.join(there)}"
         raise ConfigError(f'{option.key}: there is no "{value}".', suggestion)
     return value
+
+
+def _read_list(option: Option, text: str) -> list[str]:
+    """Parse a list as the file has it.
+
+    Raises:
+        ConfigError: it is none of texts.
+    """
+    try:
+        return msgspec.convert(loads(f"value = {text}")["value"], list[str])
+    except (ValueError, KeyError) as exc:
+        example = f"For example: cogency-tui config set {option.key} '[\"~/secret/*\"]'"
+        raise ConfigError(f"{option.key}: {one_line(text)} is not a list of texts.", example) from exc
 
 
 class Preferences:
@@ -202,7 +222,7 @@ def _keys(key: str) -> tuple[str, ...]:
         option = find_option(key)
     except KeyError as exc:
         raise UsageError(f"Nothing can be changed: {exc.args[0]}") from exc
-    if option.kind == "table":
+    if option.kind == "table" and not isinstance(option.default, list):
         forms = {"keys": "keys.ID", "providers": "providers.NAME.KEY"}
         way = f"Give {forms[key]}." if key in forms else f"Write [{key}.NAME] tables into the file."
         raise UsageError(f"{key} is a table.", way)

@@ -352,14 +352,17 @@ def _add_history_actions(parser: argparse.ArgumentParser) -> None:
     status.add_argument("--json", action="store_true", help="one JSON object")
     sharing = actions.add_parser("share", help="share the conversations of a project, now and later")
     sharing.add_argument(
-        "--as", dest="name", default="", metavar="NAME", help="its name there; default: the directory's"
+        "--as",
+        dest="name",
+        default="",
+        metavar="NAME",
+        help="its name there; default: the directory's",
     )
     sharing.add_argument(
         "--with",
         dest="audience",
         choices=("own", "project", "team"),
-        default="project",
-        help="who sees them: only you, the members of the project, or the team; default: project",
+        help="who sees them: only you, the members of the project (default), or the team",
     )
     sharing.add_argument("--yes", action="store_true", help="do not ask")
     ending = actions.add_parser("unshare", help="end this, and withdraw its conversations")

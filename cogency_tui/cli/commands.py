@@ -2,6 +2,7 @@
 
 import argparse
 import asyncio
+import os
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -154,6 +155,8 @@ def _recall(options: argparse.Namespace) -> int:
     """Search past conversations: messages, calls and changes."""
     if options.team:
         return _recall_team(options)
+    if options.shared_as is not None:
+        raise UsageError("--shared-as needs --team.", "Without it, --all and --project say where to search.")
     from cogency_tui.cli.recall import print_statistics, search_conversations
 
     async def run(recall: "Recall", _store: "Store") -> int:
@@ -188,15 +191,17 @@ def _recall_team(options: argparse.Namespace) -> int:
 def _history(options: argparse.Namespace) -> int:
     """Share conversations with a team, or between your machines, through a PostgreSQL database."""
     from cogency_tui.cli import history as commands
+    from cogency_tui.providers.configured_providers import secrets
 
     action = options.action
     if action == "setup":
         return commands.print_setup()
-    settings = load_settings().history
+    all_settings = load_settings()
+    settings, keys = all_settings.history, secrets(all_settings, os.environ)
     if action == "status":
         return asyncio.run(commands.print_status(settings, as_json=options.json))
     if action == "watch":
-        return asyncio.run(commands.watch(settings))
+        return asyncio.run(commands.watch(settings, keys))
 
     async def run() -> int:
         async with opened_store() as store:
@@ -209,7 +214,7 @@ def _history(options: argparse.Namespace) -> int:
                 project = _directory_of(options.project)
                 return await commands.unshare(store, settings, project, keep=options.keep)
             if action == "push":
-                return await commands.push(store, settings, options.id)
+                return await commands.push(store, settings, keys, options.id)
             if action == "pull":
                 return await commands.pull(store, settings, options.id)
             return await commands.withdraw(store, settings, options.id)

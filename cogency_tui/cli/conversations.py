@@ -17,7 +17,7 @@ from cogency_tui.protocol.events import Event, error_text, labelled_outcome, mar
 from cogency_tui.protocol.transcript import call_record, shown_text
 from cogency_tui.safe_text import one_line
 from cogency_tui.store.foreign_sessions import AGENTS
-from cogency_tui.store.origins import names
+from cogency_tui.store.origins import PREFIX, names
 from cogency_tui.store.store import Store, StoredConversation
 from cogency_tui.store.trash import Trash
 from cogency_tui.tui.kit.number_format import plural
@@ -106,7 +106,8 @@ async def change_conversation(
     recall: Recall, store: Store, action: Change, prefix: str, *, title: str = "", through: int | None = None
 ) -> int:
     """Rename, fork, trash or restore one conversation, and print its new state."""
-    id = (await store.resolve(prefix)).id
+    conversation = await store.resolve(prefix)
+    id = conversation.id
     if action == "rename":
         await recall.rename(id, title)
     elif action == "trash":
@@ -115,7 +116,9 @@ async def change_conversation(
     elif action == "restore":
         await recall.restore(id)
     else:
-        id = (await recall.fork(id, through)).id
+        # The directory of another machine need not be here.
+        project = str(Path.cwd().resolve()) if conversation.source.startswith(PREFIX) else None
+        id = (await recall.fork(id, through, project=project)).id
     print_text(_line(await store.resolve(id), await _owners(store)))
     return 0
 

@@ -4,7 +4,7 @@ import asyncio
 import os
 import sqlite3
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 from cogency_tui.agent.recall.results import Hit
 from cogency_tui.cli.recall import describe_hit
 from cogency_tui.cli.standard_streams import agreed, print_json, print_text, talk
+from cogency_tui.cli.sync import copied_words
 from cogency_tui.config.schema import HistorySettings, data_path
 from cogency_tui.errors import HistoryServerError, UsageError
 from cogency_tui.safe_text import one_line
@@ -22,7 +23,7 @@ from cogency_tui.store.store import Store
 from cogency_tui.team import sharing
 from cogency_tui.team.address import address_of
 from cogency_tui.team.connection import connected
-from cogency_tui.team.local_state import AUDIENCES, Audience, LocalState, Share
+from cogency_tui.team.local_state import AUDIENCES, Audience, LocalState, Share, is_private, opened_state
 from cogency_tui.team.push import LocalStore, Report, identify, push_all
 from cogency_tui.team.schema import setup_script
 
@@ -103,13 +104,16 @@ def _status_lines(facts: dict[str, Any], shares: list[Share]) -> list[str]:
             f"Conversations there: {facts['own']:,} of yours, {facts['others']:,} of others that you see"
         )
     for share in shares:
-        lines.append(f"Shared: {share.project} as {share.name!r}, seen by {AUDIENCES[share.audience]}")
+        how = f"as {share.name!r}, seen by {AUDIENCES[share.audience]}"
+        if is_private(share.project, facts["private"]):
+            how += ", but private now: nothing more is sent"
+        lines.append(f"Shared: {share.project} {how}")
     if not shares:
         lines.append("No project is shared. `cogency-tui history share` shares this one.")
     lines += [f"Private: {pattern}" for pattern in facts["private"]]
     if worker := facts.get("worker"):
         when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(worker["at"]))
-        lines.append(f"Last work of `watch`: {when}{_failure(worker['error'])}")
+        lines.append(f"Last push: {when}{_failure(worker['error'])}")
     if facts["waiting"]:
         lines.append(f"Conversations that wait to be pushed: {facts['waiting']:,}")
     return lines
@@ -120,21 +124,29 @@ def _failure(error: str) -> str:
 
 
 async def share(
-    store: Store, settings: HistorySettings, project: Path, name: str, audience: Audience, *, yes: bool
+    store: Store, settings: HistorySettings, project: Path, name: str, audience: Audience | None, *, yes: bool
 ) -> int:
-    """Share a project after the user's yes; nothing is sent here. Return 1 without it.
+    """Share a project after the user's yes; nothing is sent here. Return 1 without it. The present name and
+    audience stay unless others are given.
 
     Raises:
         UsageError: it is private, or its name is none.
     """
     main = await sharing.main_project_of(store, project)
     terms = await sharing.terms_of(store, settings, main, project, name)
+    data = store.database.path.parent
+    if audience is None:
+        found = await asyncio.to_thread(sharing.read_sharing, data, settings, main, str(project))
+        audience = found.share.audience if found.share else "project"
     seen = f"They are seen by {AUDIENCES[audience]}."
     print_text("\n".join([terms.words, seen, sharing.SENT, sharing.NEVER_SENT]))
     if not yes and not agreed("Share this project?"):
         return 1
-    await asyncio.to_thread(sharing.share, store.database.path.parent, settings, terms, audience)
+    await asyncio.to_thread(sharing.share, data, settings, terms, audience)
     print_text(f"{main} is shared. `cogency-tui history unshare` ends this.")
+    print_text("`cogency-tui history watch` sends the conversations, and so does the app while it is open.")
+    if problem := await sharing.apply_share(data, settings, terms):
+        talk(problem)
     return 0
 
 
@@ -165,11 +177,8 @@ async def withdraw(store: Store, settings: HistorySettings, prefix: str) -> int:
         )
     state = LocalState(store.database.path.parent)
     try:
-        server = state.server(settings.url)
-        if not server:
-            async with connected(address_of(settings)) as connection:
-                server = await identify(connection, state, settings)
-        state.withdraw(server, [conversation.id])
+        _ = address_of(settings)
+        state.withdraw(state.server(settings.url), [conversation.id])
         return await _withdraw_now(settings, state)
     finally:
         state.close()
@@ -186,7 +195,7 @@ async def _withdraw_now(settings: HistorySettings, state: LocalState) -> int:
     return 0
 
 
-async def push(store: Store, settings: HistorySettings, prefix: str) -> int:
+async def push(store: Store, settings: HistorySettings, secrets: Mapping[str, str], prefix: str) -> int:
     """Push what is new once; with `prefix` that conversation, even if it was withdrawn."""
     data = store.database.path.parent
     address = address_of(settings)
@@ -196,11 +205,23 @@ async def push(store: Store, settings: HistorySettings, prefix: str) -> int:
         ids = [conversation.id]
         await _require_shared(data, settings, conversation.id)
         state = LocalState(data)
-        state.bring_back(state.server(settings.url), ids)
+        state.bring_back(ids)
         state.close()
-    report = await push_all(address, data, settings, ids)
+    try:
+        report = await push_all(address, data, settings, secrets, ids)
+    except HistoryServerError as exc:
+        _note(data, settings, exc.advice, contact=False)
+        raise
+    if report.failures or not prefix:
+        _note(data, settings, next(iter(report.failures.values()), ""), contact=True)
     _print_report(report)
     return 1 if report.failures else 0
+
+
+def _note(data: Path, settings: HistorySettings, failure: str, *, contact: bool) -> None:
+    """Note the result of a push for the status, as the worker does."""
+    with opened_state(data) as state:
+        state.note_worker(_count_waiting(state, settings), failure, contact=contact)
 
 
 async def _require_shared(data: Path, settings: HistorySettings, id: str) -> None:
@@ -212,11 +233,14 @@ async def _require_shared(data: Path, settings: HistorySettings, id: str) -> Non
         local.close()
     if id not in {each.id for each in shared}:
         raise UsageError(
-            "The project of this conversation is not shared.", "Share it: cogency-tui history share"
+            "The project of this conversation is not shared, or private (history.private).",
+            "`cogency-tui history share` shares a project, unless history.private names it.",
         )
 
 
 def _print_report(report: Report) -> None:
+    if report.copied:
+        talk(copied_words(report.ceded))
     count = sharing.counted(len(report.conversations))
     print_text(f"{count} and {report.events:,} events pushed.")
     for failure in sorted(set(report.failures.values())):
@@ -240,11 +264,11 @@ async def pull(store: Store, settings: HistorySettings, name: str) -> int:
     return 0
 
 
-async def watch(settings: HistorySettings) -> int:
+async def watch(settings: HistorySettings, secrets: Mapping[str, str]) -> int:
     """Push and pull until an interrupt, or until the program that started this has ended."""
     from cogency_tui.team.worker import parent_is_gone, work
 
-    if not await work(data_path(), settings, parent_is_gone(os.getppid())):
+    if not await work(data_path(), settings, secrets, parent_is_gone(os.getppid()), report=talk):
         talk("Another process does this already.")
     return 0
 

@@ -24,6 +24,7 @@ from cogency_tui.store.bundles import (
     write_key,
 )
 from cogency_tui.store.directory_sync import DirectorySync, Exchange
+from cogency_tui.store.origins import COPIED
 from cogency_tui.store.search.index_file import BLOBS
 from cogency_tui.store.store import Store
 
@@ -200,12 +201,13 @@ def _report_copy(found: Exchange, options: SyncOptions) -> None:
     if options.dry:
         talk("This history is a copy of another machine's, and would get an owner of its own.")
         return
-    ceded = (
-        f" {_plural(found.ceded, 'conversation')} of before can be read and forked here."
-        if found.ceded
-        else ""
-    )
-    talk(f"This history is a copy of another machine's. From now on it has an owner of its own.{ceded}")
+    talk(copied_words(found.ceded))
+
+
+def copied_words(ceded: int) -> str:
+    """Say that the store is a copy, of which `ceded` conversations belong to the other one."""
+    rest = f" {_plural(ceded, 'conversation')} of before can be read and forked here." if ceded else ""
+    return f"{COPIED}{rest}"
 
 
 def _sum(found: Exchange, options: SyncOptions) -> str:

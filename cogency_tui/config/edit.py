@@ -31,7 +31,7 @@ LOCK = ".cogency.lock"
 _PATIENCE = 30.0
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
-Value = str | bool | int | float
+Value = str | bool | int | float | list[str]
 
 
 def set_key(

@@ -337,7 +337,8 @@ class DirectorySync:
 
         def work(connection: sqlite3.Connection) -> int:
             origins.renew(connection)
-            return increments.adopt(connection, own, contents)
+            is_continued = partial(increments.is_continued, connection)
+            return len(increments.adopt(connection, own, lambda id: is_continued(id, contents.get(id))))
 
         found.ceded += await self._database.write(work, durable=True)
 

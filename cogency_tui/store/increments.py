@@ -7,7 +7,8 @@ has changed.
 
 Invariant: whatever arrives, in whatever order and how often, each number of an owner is stored once, with the
 content that arrived first, behind all smaller ones; nothing else in the store is changed. Like an export, an
-increment has no secrets, and no edits outside the project.
+increment has no secrets, and no edits outside the project. Of a file's content that is left out it has not
+even a digest or a size, by which a short one could be guessed.
 """
 
 import base64
@@ -15,7 +16,7 @@ import json
 import re
 import sqlite3
 import time
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from copy import deepcopy
 from dataclasses import asdict, replace
@@ -29,7 +30,7 @@ from msgspec import Meta
 
 from cogency_tui.errors import StoreError
 from cogency_tui.protocol.events import Event
-from cogency_tui.redaction import Redactor, has_secret
+from cogency_tui.redaction import Redactor
 from cogency_tui.store import event_chain, events, foreign_sessions, origins
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.column_text import from_column, to_column
@@ -96,6 +97,7 @@ class Position(msgspec.Struct, frozen=True):
 
 
 START = Position()
+_NONE: Mapping[str, str] = {}
 
 
 class IncrementHead(msgspec.Struct, frozen=True):
@@ -149,10 +151,13 @@ def outgoing(
     since: Position = START,
     *,
     revision: int | None = None,
+    secrets: Mapping[str, str] = _NONE,
+    clean: dict[str, bool] | None = None,
 ) -> tuple[Iterator[dict[str, Any]], Position]:
     """Return the lines of what is new in a conversation of ours, and the position behind them: `since` if
     nothing is. A long conversation takes several increments: repeat until nothing is new. `revision` is a
-    number that is never smaller than that of an earlier one.
+    number that is never smaller than that of an earlier one. The values of `secrets` are left out as what
+    looks like a secret is; `clean` notes the contents, by their digests, that have been searched for these.
 
     Raises:
         StoreError: there is no such conversation.
@@ -164,7 +169,9 @@ def outgoing(
             raise events.missing(id)
         if conversation.source:
             return iter(()), since
-        reading = _Outgoing(connection, blobs, conversation, since)
+        reading = _Outgoing(
+            connection, blobs, conversation, since, Redactor(secrets), {} if clean is None else clean
+        )
     return (iter(()), since) if reading.to == since else (reading.lines(revision), reading.to)
 
 
@@ -251,22 +258,20 @@ def content_digest(event: Event) -> bytes:
     return sha256(json.dumps({**event, "timestamp": 0}, sort_keys=True).encode()).digest()[:_DIGEST]
 
 
-def adopt(
-    connection: sqlite3.Connection, origin: Origin, contents: Mapping[str, Mapping[int, bytes | None]]
-) -> int:
+def adopt(connection: sqlite3.Connection, origin: Origin, is_continued: Callable[[str], bool]) -> list[str]:
     """Give the conversations that a copy of our store, now the owner of `origin`, continues to that owner;
-    return how many.
+    return those of the user.
 
-    `contents` are the digests of the events that it has sent, by their conversations and numbers, None where
-    two differ. A conversation that was continued here stays ours.
+    `is_continued` returns whether that owner has all of a conversation of ours. One that was continued here
+    stays ours.
     """
     source = f"{PREFIX}{origin.id}"
-    adopted = 0
+    adopted: list[str] = []
     sql = f"SELECT {COLUMNS} FROM conversations WHERE source = '' AND call IS NULL"
     for conversation in map(conversation_of, connection.execute(sql).fetchall()):
         family = _family(connection, conversation)
-        if all(_is_continued(connection, each.id, contents.get(each.id)) for each in family):
-            adopted += 1
+        if all(is_continued(each.id) for each in family):
+            adopted.append(conversation.id)
             for each in family:
                 _adopt(connection, source, each)
     return adopted
@@ -286,8 +291,9 @@ def _family(connection: sqlite3.Connection, conversation: StoredConversation) ->
     return [*found.values()]
 
 
-def _is_continued(connection: sqlite3.Connection, id: str, sent: Mapping[int, bytes | None] | None) -> bool:
-    """Return whether all that a conversation has here was sent, and nothing else before its end."""
+def is_continued(connection: sqlite3.Connection, id: str, sent: Mapping[int, bytes | None] | None) -> bool:
+    """Return whether all that a conversation has here was sent, and nothing else before its end; `sent` are
+    the digests of the events that were, by their numbers, None where two differ."""
     if sent is None or None in sent.values():
         return False
     redactor = Redactor({})
@@ -341,6 +347,11 @@ _MARKS = (
 )
 
 
+_CONTENTS = "SELECT {} FROM edits WHERE id = ?".format(
+    ", ".join(f"{side}_{name}" for side in _SIDES for name in ("kind", "digest", "size", "kept"))
+)
+
+
 @contextmanager
 def _snapshot(connection: sqlite3.Connection) -> Generator[None]:
     """Let all that is read be of one time."""
@@ -358,13 +369,20 @@ class _Outgoing:
     """Reads one increment of a conversation."""
 
     def __init__(
-        self, connection: sqlite3.Connection, blobs: Blobs, conversation: StoredConversation, since: Position
+        self,
+        connection: sqlite3.Connection,
+        blobs: Blobs,
+        conversation: StoredConversation,
+        since: Position,
+        redactor: Redactor,
+        clean: dict[str, bool],
     ) -> None:
         self._connection = connection
         self._blobs = blobs
         self._key = key = to_column(conversation.id)
         self._since = since
-        self._redactor = Redactor({})
+        self._redactor = redactor
+        self._clean = clean
         self._row, self._owner = self._conversation(conversation)
         decoded_record({"conversation": self._row}, inf)
         size = f"length(body) + {_IMAGES} * (instr(body, '\"images\":[{{') > 0)"
@@ -379,17 +397,18 @@ class _Outgoing:
             f"SELECT id, {size} FROM edits WHERE conversation = ? AND id > ? ORDER BY id", since.edit
         )
         self._pins = connection.execute(_PINS, (key, key)).fetchall()
-        self._marks = [list(map(plain, row)) for row in connection.execute(_MARKS, (key,))]
+        self._marks: list[list[Any]] = [list(map(plain, row)) for row in connection.execute(_MARKS, (key,))]
         sql = f"SELECT {', '.join(SUMMARY)} FROM summaries WHERE conversation_id = ? ORDER BY id"
         self._summaries = [
             dict(zip(SUMMARY, map(plain, row), strict=True)) for row in connection.execute(sql, (key,))
         ]
         # They refer to events and edits, so they come with the last of these.
         self._whole = all_events and all_edits
-        digests = [_digest(each) for each in (self._pins, self._marks, self._summaries)]
+        changing = (self._pins, self._marks, self._summaries)
+        digests = [_digest(redactor.value([*each])) for each in changing]
         if not self._whole:
             digests = [since.pins, since.marks, since.summaries]
-        self.to = Position(event, usage, edit, _digest([self._row, self._owner]), *digests)
+        self.to = Position(event, usage, edit, _digest([redactor.value(self._row), self._owner]), *digests)
 
     def lines(self, revision: int | None) -> Iterator[dict[str, Any]]:
         """Yield the lines."""
@@ -462,7 +481,8 @@ class _Outgoing:
         for event, created in self._pins:
             yield {"pin": {"event": event, "created": created}}
         for mark in self._marks:
-            yield {"mark": mark}
+            if self._can_name(mark[0], mark[1]):
+                yield {"mark": mark}
 
     def _edits(self) -> Iterator[dict[str, Any]]:
         names = ("id", *EDIT_COLUMNS)
@@ -480,20 +500,45 @@ class _Outgoing:
             if None in row or edit["project"] != self._row["project"] or not all(map(is_portable, paths)):
                 continue
             for side in _SIDES:
-                if edit[f"{side}_kept"]:
-                    yield from self._content(edit[f"{side}_digest"], edit[f"{side}_size"], sent, is_text=True)
+                digest, size = edit[f"{side}_digest"], edit[f"{side}_size"]
+                if self._is_sent(digest, size, bool(edit[f"{side}_kept"])):
+                    yield from self._content(digest, size, sent)
+                else:
+                    edit[f"{side}_digest"], edit[f"{side}_size"] = "", 0
+            with suppress(ValueError, TypeError):
+                undoes: list[tuple[int, str]] = json.loads(edit["undoes"])
+                named = [pair for pair in undoes if self._can_name(*pair)]
+                edit["undoes"] = json.dumps(named, separators=(",", ":"))
             yield {"edit": edit}
 
-    def _content(
-        self, digest: str, size: int, sent: set[str], *, is_text: bool = False
-    ) -> Iterator[dict[str, Any]]:
+    def _is_sent(self, digest: str, size: int, is_stored: bool) -> bool:
+        """Return whether a file's content is sent: it is stored, and has no secret."""
+        if not is_stored:
+            return False
+        if digest not in self._clean:
+            self._clean[digest] = False
+            with suppress(StoreError):
+                text = self._blobs.read(digest, size).decode("utf-8", "replace")
+                self._clean[digest] = self._redactor.text(text) == text
+        return self._clean[digest]
+
+    def _can_name(self, edit: int, hunk: str) -> bool:
+        """Return whether a hunk of an edit may be named: its name is a digest of its lines."""
+        row = self._connection.execute(_CONTENTS, (edit,)).fetchone() if hunk else None
+        if row is None:
+            return not hunk
+        sides = zip(row[::4], row[1::4], row[2::4], row[3::4], strict=True)
+        return all(
+            kind == "absent" or self._is_sent(digest, size, bool(kept)) for kind, digest, size, kept in sides
+        )
+
+    def _content(self, digest: str, size: int, sent: set[str]) -> Iterator[dict[str, Any]]:
         if digest in sent:
             return
         sent.add(digest)
         with suppress(StoreError):
             data = self._blobs.read(digest, size)
-            if not (is_text and has_secret(data.decode("utf-8", "replace"))):
-                yield {"content": digest, "size": size, "data": base64.b64encode(data).decode()}
+            yield {"content": digest, "size": size, "data": base64.b64encode(data).decode()}
 
 
 class _Taking(Incoming):
@@ -707,7 +752,12 @@ class _Taking(Incoming):
 
     def _matched_edit(self, record: EditRecord) -> int:
         """Return the number of the same edit, if the conversation had it before, or 0."""
-        same = self._matching_edits.get(tuple(getattr(record, name) for name in _EDIT_KEY))
+        key = tuple(getattr(record, name) for name in _EDIT_KEY)
+        same = self._matching_edits.get(key)
+        if not same and "" in key[-2:]:
+            # A content that is left out has no digest.
+            found = self._matching_edits.items()
+            same = next((ids for each, ids in found if ids and _agrees(each, key)), None)
         return same.pop() if same else 0
 
     def _compare(self, number: int, event: Event) -> None:
@@ -877,6 +927,12 @@ def _is_same(row: tuple[int, str, str], event: Event) -> bool:
     # One of a time at which it was our own.
     sent = checked_event(Redactor({}).value(stored), 0)
     return {**sent, "timestamp": 0} == {**event, "timestamp": 0}
+
+
+def _agrees(ours: tuple[object, ...], theirs: tuple[object, ...]) -> bool:
+    """Return whether edits may be the same, whose last values are digests, empty where they are not known."""
+    pairs = zip(ours[-2:], theirs[-2:], strict=True)
+    return ours[:-2] == theirs[:-2] and all(there in ("", here) for here, there in pairs)
 
 
 def _digest(value: Sequence[object]) -> str:

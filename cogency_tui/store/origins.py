@@ -17,6 +17,7 @@ from cogency_tui.store.column_text import from_column, to_column
 PREFIX = "@"
 """The first character of a source that is an origin."""
 
+COPIED = "This history is a copy of another machine's. From now on it has an owner of its own."
 _ID_BYTES = 10
 LONGEST_NAME = 100
 

@@ -15,7 +15,7 @@ from cogency_tui.errors import ConfigError
 _EXAMPLE = 'For example: url = "postgresql://ada@db.example.org/history"'
 _SCHEMES = ("postgresql", "postgres")
 _PLAIN = ("disable", "allow", "prefer")
-_UNVERIFIED = (*_PLAIN, "require")
+_VERIFIED = "verify-full"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,8 @@ def address_of(settings: HistorySettings, environment: Mapping[str, str] | None 
         parts = urlsplit(settings.url)
         _ = parts.port
     except ValueError as exc:
-        raise ConfigError(f"history.url is not a valid URL: {exc}.", _EXAMPLE) from exc
+        # Its words may have a part of a password.
+        raise ConfigError("history.url is not a valid URL.", _EXAMPLE) from exc
     given = {name: values[-1] for name, values in parse_qs(parts.query).items()}
     if parts.scheme not in _SCHEMES:
         raise ConfigError("history.url must begin with postgresql://.", _EXAMPLE)
@@ -103,13 +104,14 @@ def _tls(given: Mapping[str, str], environment: Mapping[str, str], *, is_local: 
     """TLS with a verified certificate.
 
     Raises:
-        ConfigError: the mode allows a connection without TLS, or without a verified certificate.
+        ConfigError: the mode allows a connection without TLS, or without a certificate for the host.
     """
     mode = given.get("sslmode") or environment.get("PGSSLMODE", "")
-    if is_local or (mode and mode not in _UNVERIFIED):
+    if is_local or mode == _VERIFIED:
         return {}
     if mode:
-        lacking = "TLS" if mode in _PLAIN else "a verified certificate"
+        # With verify-ca any server that the authority knows may answer.
+        lacking = "TLS" if mode in _PLAIN else "a certificate that is verified for its host"
         raise ConfigError(
             f"history.url would allow a connection without {lacking} (sslmode={mode}) to another machine.",
             "Use sslmode=verify-full, which is the default, with sslrootcert=FILE for an authority of yours.",

@@ -79,7 +79,9 @@ class BackgroundWorker:
         self._started = time.monotonic()
         settings = msgspec.json.encode(self._settings).decode()
         self._process = await start_with_keys(
-            *(_CODE, str(self._data), settings, str(os.getpid())), environ=self._environ, keys=self._keys
+            *(_CODE, str(self._data), settings, str(os.getpid()), *self._keys),
+            environ=self._environ,
+            keys=self._keys,
         )
 
     async def close(self) -> None:
@@ -105,12 +107,13 @@ def serve() -> None:
     """Work, in the process of a worker."""
     from cogency_tui.team.worker import work
 
-    data, settings, parent = sys.argv[1:]
+    data, settings, parent, *keys = sys.argv[1:]
     with suppress(OSError):
         os.nice(5)
     given = msgspec.json.decode(settings, type=HistorySettings)
     try:
-        asyncio.run(work(Path(data), given, lambda: os.getppid() != int(parent)))
+        secrets = {name: os.environ[name] for name in keys}
+        asyncio.run(work(Path(data), given, secrets, lambda: os.getppid() != int(parent)))
     except Exception as exc:
         # Nobody reads its output: the state is where failures are looked for.
         state = LocalState(Path(data))

@@ -202,7 +202,8 @@ def translated(address: Address) -> Generator[None]:
         message = f"The database {address.name} did not answer in time."
         raise HistoryServerError(message, passing=True) from exc
     except ssl.SSLError as exc:
-        words = exc.verify_message if isinstance(exc, ssl.SSLCertVerificationError) else words_of(exc)
+        is_refused = isinstance(exc, ssl.SSLCertVerificationError)
+        words = exc.verify_message.rstrip(".") if is_refused else words_of(exc)
         message = f"The certificate of the database {address.name} is not accepted: {words}."
         hint = "sslrootcert=FILE in history.url names the certificate of your authority."
         raise HistoryServerError(message, hint) from exc

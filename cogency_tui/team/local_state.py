@@ -1,8 +1,8 @@
 """What this machine knows about sharing: which projects are shared, what was pushed, and how it goes.
 
 A file of its own beside the store, so that nothing here waits for the store or delays it. Positions are of
-one database (its identity): another one begins anew. What is lost here is pushed again, and changes nothing
-there.
+one database (its identity): another one begins anew. What is withdrawn from one is pushed to no other. What
+is lost here is pushed again, and changes nothing there.
 """
 
 import os
@@ -179,6 +179,10 @@ class LocalState:
                 found[id] = Pushed(decoded, revision, name, audience)
         return found
 
+    def pushed_anywhere(self) -> set[str]:
+        """Return the conversations that were pushed to any server."""
+        return {id for (id,) in self._rows("SELECT id FROM pushed")}
+
     def note_pushed(self, server: str, id: str, pushed: Pushed) -> None:
         """Note what the server has committed."""
         position = msgspec.json.encode(pushed.position).decode()
@@ -189,19 +193,35 @@ class LocalState:
         """Begin a conversation anew: the server has less of it than it had."""
         self._write("DELETE FROM pushed WHERE server = ? AND id = ?", server, id)
 
-    def withdrawn(self, server: str, state: WithdrawalState | None = None) -> set[str]:
-        """Return the withdrawn conversations, which are not pushed: all, or those in a state."""
-        sql = "SELECT id FROM withdrawn WHERE server = ? AND coalesce(?, state) = state"
+    def withdrawn(self, server: str, state: WithdrawalState) -> set[str]:
+        """Return the withdrawn conversations in a state at a server."""
+        sql = "SELECT id FROM withdrawn WHERE server = ? AND state = ?"
         return {id for (id,) in self._rows(sql, server, state)}
 
+    def hidden(self) -> set[str]:
+        """Return the conversations that are not pushed to any server: those that are withdrawn from one."""
+        return {id for (id,) in self._rows("SELECT id FROM withdrawn WHERE state <> 'returns'")}
+
     def withdraw(self, server: str, ids: Iterable[str], *, with_project: bool = False) -> None:
-        """Note that conversations are to be withdrawn; `with_project`: because their project is no longer
-        shared, until it is again."""
+        """Note that conversations are to be withdrawn from a server, which is unknown if empty, and from
+        those that they were pushed to; `with_project`: because their project is no longer shared, until it is
+        again."""
+        sql = (
+            "INSERT INTO withdrawn SELECT server, ?2, 'waits', ?3 FROM"
+            " (SELECT ?1 AS server UNION SELECT server FROM pushed WHERE id = ?2) WHERE true"
+            " ON CONFLICT (server, id) DO UPDATE SET state = 'waits', with_project = excluded.with_project"
+            " WHERE state = 'returns'"
+        )
         with self._transaction():
             for id in ids:
-                self._write(
-                    "INSERT OR IGNORE INTO withdrawn VALUES (?, ?, 'waits', ?)", server, id, with_project
-                )
+                self._write(sql, server, id, with_project)
+
+    def note_identity(self, server: str) -> None:
+        """Note for a server what is to be withdrawn from one that was unknown."""
+        if self.withdrawn("", "waits"):
+            with self._transaction():
+                self._write("UPDATE OR IGNORE withdrawn SET server = ? WHERE server = ''", server)
+                self._write("DELETE FROM withdrawn WHERE server = ''")
 
     def note_withdrawn(self, server: str, id: str) -> None:
         """Note that a conversation is gone there."""
@@ -210,12 +230,12 @@ class LocalState:
             self._write("UPDATE withdrawn SET state = 'gone' WHERE server = ? AND id = ?", server, id)
             self.forget_pushed(server, id)
 
-    def bring_back(self, server: str, ids: Iterable[str], *, with_project: bool = False) -> None:
+    def bring_back(self, ids: Iterable[str], *, with_project: bool = False) -> None:
         """Note that withdrawn conversations may be pushed again; `with_project` as for `withdraw`."""
-        sql = "UPDATE withdrawn SET state = 'returns' WHERE server = ? AND id = ? AND with_project >= ?"
+        sql = "UPDATE withdrawn SET state = 'returns' WHERE id = ? AND with_project >= ?"
         with self._transaction():
             for id in ids:
-                self._write(sql, server, id, with_project)
+                self._write(sql, id, with_project)
 
     def note_returned(self, server: str, id: str) -> None:
         """Note that a conversation may be pushed again."""
@@ -229,6 +249,16 @@ class LocalState:
     def note_pulled(self, server: str, origin: str, id: str, revision: int) -> None:
         """Note that a conversation of another's was pulled."""
         self._write("INSERT OR REPLACE INTO pulled VALUES (?, ?, ?, ?)", server, origin, id, revision)
+
+    def note_renewal(self, server: str, origin: str, ceded: Iterable[str], withdrawn: Iterable[str]) -> None:
+        """Note that our origin is a new one, of which nothing was pushed: conversations that belong to the
+        former, `origin`, and what was withdrawn of it."""
+        with self._transaction():
+            self._write("DELETE FROM pushed")
+            for id in ceded:
+                self._write("INSERT OR IGNORE INTO pulled VALUES (?, ?, ?, 0)", server, origin, id)
+            for id in withdrawn:
+                self._write("INSERT OR IGNORE INTO withdrawn VALUES (?, ?, 'gone', 0)", server, id)
 
     # The worker
 

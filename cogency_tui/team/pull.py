@@ -95,7 +95,8 @@ async def pull(
     if found.origin == own.id:
         raise UsageError("That conversation is one of yours, and here.", f"Open it: {found.id}.")
     blobs = Blobs(store.database.path.parent / BLOBS)
-    origin = Origin(found.origin, found.machine)
+    # The database knows the owner; the rest of the name is what they call themselves.
+    origin = Origin(found.origin, f"{found.owner}@{found.machine.rpartition('@')[2]}")
     async with connection.transaction(isolation="repeatable_read", readonly=True):
         rows = await connection.fetch(_BELOW, found.origin, found.id)
         if not rows or rows[0]["id"] != found.id:

@@ -24,6 +24,7 @@ from cogency_tui.store.database import FILE, open_to_read
 from cogency_tui.store.increments import outgoing, own_conversations
 from cogency_tui.store.origins import Origin
 from cogency_tui.store.search.index_file import BLOBS
+from cogency_tui.team import copied_store
 from cogency_tui.team.address import Address
 from cogency_tui.team.connection import PATIENCE, Connection, connected, words_of
 from cogency_tui.team.local_state import LocalState, Pushed, Share, shared_projects
@@ -68,7 +69,8 @@ _USES = (
     "INSERT INTO cogency.content_uses (origin, conversation, digest)"
     " SELECT $1, $2, unnest($3::text[]) ON CONFLICT DO NOTHING"
 )
-_KNOWN = "SELECT id, revision FROM cogency.conversations WHERE origin = $1 AND id = ANY ($2)"
+_KNOWN = "SELECT id, revision FROM cogency.conversations WHERE origin = $1"
+_SUM = "SELECT count(*), coalesce(sum(revision), 0)::bigint FROM cogency.conversations WHERE origin = $1"
 
 _GROWING = (
     ("events", "seq", "conversation_id"),
@@ -90,6 +92,7 @@ _REACHED = (
     " (SELECT max(id) FROM usage WHERE conversation_id = ?1), (SELECT max(id) FROM edits WHERE caller = ?1)"
 )
 
+_NONE: Mapping[str, str] = {}
 _PUSH_LOCK = "team-push.lock"
 
 _LONGER = 4
@@ -113,19 +116,26 @@ class Seen(NamedTuple):
 
 @dataclass(slots=True)
 class Report:
-    """What a push has done: conversations and rows that were sent, and the failures of single ones."""
+    """What a push has done: conversations and rows that were sent, and the failures of single ones. `copied`
+    is set if the store was found to be a copy of another one, and got a new origin; `ceded` counts the
+    conversations that belong to the other one since."""
 
     conversations: set[str] = field(default_factory=set[str])
     events: int = 0
     withdrawn: int = 0
+    copied: bool = False
+    ceded: int = 0
     failures: dict[str, str] = field(default_factory=dict[str, str])
 
 
 class LocalStore:
-    """The user's store, read beside the program that writes it, on a connection of its own."""
+    """The user's store, read beside the program that writes it, on a connection of its own; its increments
+    are without the values of `secrets`."""
 
-    def __init__(self, data: Path) -> None:
+    def __init__(self, data: Path, secrets: Mapping[str, str] = _NONE) -> None:
         self.data = data
+        self._secrets = secrets
+        self._clean: dict[str, bool] = {}
         self.blobs = Blobs(data / BLOBS)
         self._connection: sqlite3.Connection | None = None
 
@@ -196,7 +206,7 @@ class LocalStore:
         """Count the shared conversations of which events, cycles or edits were not pushed, or that are shared
         in another way now, without those that were withdrawn."""
         server, count = state.server(settings.url), 0
-        pushed, hidden = state.pushed(server), state.withdrawn(server)
+        pushed, hidden = state.pushed(server), state.hidden()
         for each in self.shared(state.shares(), settings):
             if each.id in hidden or each.above in hidden:
                 hidden.add(each.id)
@@ -215,8 +225,15 @@ class LocalStore:
         """Return the rows of the next increment of a conversation; None if nothing is new."""
         self.connection.execute("BEGIN")
         try:
-            lines, to = outgoing(self.connection, self.blobs, id, pushed.position)
-            return rows_of(self.connection, self.blobs, lines, to)
+            lines, to = outgoing(
+                self.connection,
+                self.blobs,
+                id,
+                pushed.position,
+                secrets=self._secrets,
+                clean=self._clean,
+            )
+            return rows_of(self.connection, self.blobs, lines, to, self._secrets)
         finally:
             self.connection.execute("ROLLBACK")
 
@@ -249,13 +266,45 @@ class Pusher:
         async with pushing_alone(self._store.data, self._patience):
             return await self._push(ids)
 
+    async def restrict(self, project: str) -> None:
+        """Take what was pushed of a project from those who are to see it no longer, before anything is sent:
+        only its owner sees it until the next push.
+
+        Raises:
+            HistoryServerError: another process of this user's has been pushing for too long.
+        """
+        async with pushing_alone(self._store.data, self._patience):
+            server = await identify(self._connection, self._state, self._settings)
+            origin = await asyncio.to_thread(self._store.origin)
+            shared = await asyncio.to_thread(self._store.shared, self._state.shares(), self._settings)
+            pushed, hidden = self._state.pushed(server), self._state.hidden()
+            for each in shared:
+                if each.share.project == project and each.id in pushed and each.id not in hidden:
+                    await self._restrict(server, origin, each, pushed[each.id])
+
+    async def _restrict(self, server: str, origin: Origin, one: Shared, before: Pushed) -> Pushed:
+        """Let only its owner see a conversation that some are to see no longer: what comes then, as which
+        project, may be refused."""
+        if not narrows(before, one.share):
+            return before
+        async with self._connection.transaction():
+            revision = await self._begin(origin, one.id, before)
+            await self._connection.execute(
+                "UPDATE cogency.conversations SET share = 'own', revision = $3, changed = clock_timestamp()"
+                " WHERE origin = $1 AND id = $2",
+                *(origin.id, one.id, revision),
+            )
+        restricted = before._replace(revision=revision, audience="own")
+        self._state.note_pushed(server, one.id, restricted)
+        return restricted
+
     async def _push(self, ids: Iterable[str] | None) -> Report:
         report = Report()
         server = await identify(self._connection, self._state, self._settings)
         report.withdrawn = await settle_withdrawals(self._connection, self._store, self._state, server)
-        origin = await asyncio.to_thread(self._store.origin)
+        origin, pushed = await self._compare(server, report)
         shared = await asyncio.to_thread(self._store.shared, self._state.shares(), self._settings)
-        hidden = self._state.withdrawn(server)
+        hidden = self._state.hidden()
         wanted = None if ids is None else set(ids)
         chosen: list[Shared] = []
         for each in shared:
@@ -266,17 +315,35 @@ class Pusher:
             elif each.id in wanted or each.above in wanted:
                 wanted.add(each.id)
                 chosen.append(each)
-        given = [each.id for each in chosen]
-        known = {row["id"]: row["revision"] for row in await self._connection.fetch(_KNOWN, origin.id, given)}
-        pushed = self._state.pushed(server)
         for each in chosen:
-            before = pushed.get(each.id, Pushed())
-            if before.revision > known.get(each.id, 0):
-                # The server was restored from an earlier copy.
-                before = Pushed()
-            await self._push_one(server, origin, each, before, report)
+            await self._push_one(server, origin, each, pushed.get(each.id, Pushed()), report)
             self.progressed(len(report.conversations))
         return report
+
+    async def _compare(self, server: str, report: Report) -> tuple[Origin, dict[str, Pushed]]:
+        """Return our origin, a new one where another copy of this store has pushed as it, and what of it is
+        there."""
+        origin = await asyncio.to_thread(self._store.origin)
+        pushed = self._state.pushed(server)
+        noted = {id: each.revision for id, each in pushed.items()}
+        there = await self._connection.fetchrow(_SUM, origin.id)
+        if tuple(there) == (len(noted), sum(noted.values())):
+            return origin, pushed
+        known = {row["id"]: row["revision"] for row in await self._connection.fetch(_KNOWN, origin.id)}
+        # An answer was lost, the server was restored from an earlier copy, or this is not the only pusher.
+        odd = [id for id, revision in known.items() if revision != noted.get(id, 0)]
+        if not await copied_store.is_all_ours(self._connection, self._store.connection, origin, odd):
+            renewed = await copied_store.renew(
+                self._connection, self._store.data, self._state, server, origin, known
+            )
+            report.copied, report.ceded = True, renewed.ceded
+            return renewed.origin, {}
+        for id, each in pushed.items():
+            if each.revision > known.get(id, 0):
+                pushed[id] = Pushed()
+        return origin, {
+            id: pushed.get(id, Pushed())._replace(revision=known.get(id, 0)) for id in {*pushed, *known}
+        }
 
     async def _push_one(
         self, server: str, origin: Origin, one: Shared, before: Pushed, report: Report
@@ -284,6 +351,7 @@ class Pusher:
         import asyncpg
 
         try:
+            before = await self._restrict(server, origin, one, before)
             while True:
                 rows = await asyncio.to_thread(self._store.increment, one.id, before)
                 if rows is None:
@@ -356,15 +424,23 @@ class Pusher:
         """Wait for earlier pushes, and return the next revision of a conversation.
 
         Raises:
-            HistoryServerError: the conversation was removed meanwhile.
+            HistoryServerError: the conversation was removed meanwhile, or pushed by another process.
         """
         await self._connection.execute(f"SET LOCAL statement_timeout = {int(self._patience * 1000)}")
         await _register(self._connection, origin)
         sql = "SELECT revision FROM cogency.conversations WHERE origin = $1 AND id = $2"
         found = await self._connection.fetchval(sql, origin.id, id) or 0
-        if found < before.revision:
-            raise HistoryServerError("The conversation was removed there meanwhile.", passing=True)
+        if found != before.revision:
+            what = "removed" if found < before.revision else "pushed by another copy of this history"
+            raise HistoryServerError(f"The conversation was {what} meanwhile.", passing=True)
         return found + 1
+
+
+def narrows(before: Pushed, share: Share) -> bool:
+    """Return whether some who see what was pushed of a conversation are to see it no longer."""
+    if not before.revision or share.audience == "team" or before.audience == "own":
+        return False
+    return share.audience == "own" or (before.name, before.audience) != (share.name, share.audience)
 
 
 def row_values(origin: Origin, one: Shared, rows: Rows, revision: int) -> list[Any]:
@@ -407,6 +483,7 @@ async def identify(connection: Connection, state: LocalState, settings: HistoryS
     """Return the identity of the database, and note it for its address."""
     server: str = await connection.fetchval("SELECT id FROM cogency.identity")
     state.note_server(settings.url, server)
+    state.note_identity(server)
     return server
 
 
@@ -447,14 +524,18 @@ async def settle_withdrawals(
 
 
 async def push_all(
-    address: Address, data: Path, settings: HistorySettings, ids: Iterable[str] | None = None
+    address: Address,
+    data: Path,
+    settings: HistorySettings,
+    secrets: Mapping[str, str],
+    ids: Iterable[str] | None = None,
 ) -> Report:
-    """Push once what is new.
+    """Push once what is new, without the values of `secrets`.
 
     Raises:
         HistoryServerError: the server cannot be used.
     """
-    store, state = LocalStore(data), LocalState(data)
+    store, state = LocalStore(data, secrets), LocalState(data)
     try:
         async with connected(address) as connection:
             return await Pusher(connection, store, state, settings).push(ids)

@@ -1,19 +1,20 @@
 """The rows of a team's database for the lines of an increment.
 
-Never in them: opaque reasoning, which increments do not have; the user's private commands; what looks like a
-secret, which increments mark, and which an edit's lines leave out.
+Never in them: opaque reasoning, which increments do not have; the user's private commands; the user's keys
+and what looks like a secret, which increments mark, and which an edit's lines leave out.
 """
 
 import base64
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, TypeVar
 
 from cogency_tui.errors import StoreError
 from cogency_tui.protocol.transcript import is_private_command
-from cogency_tui.redaction import Redactor, has_secret
+from cogency_tui.redaction import Redactor
 from cogency_tui.safe_text import one_line
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.increments import Position
@@ -56,9 +57,13 @@ class Rows:
 
 
 def rows_of(
-    connection: sqlite3.Connection, blobs: Blobs, lines: Iterable[dict[str, Any]], to: Position
+    connection: sqlite3.Connection,
+    blobs: Blobs,
+    lines: Iterable[dict[str, Any]],
+    to: Position,
+    secrets: Mapping[str, str],
 ) -> Rows | None:
-    """Build the rows of an increment; None if it has no lines."""
+    """Build the rows of an increment without the values of `secrets`; None if it has no lines."""
     given = iter(lines)
     head = next(given, None)
     if head is None:
@@ -67,7 +72,7 @@ def rows_of(
     record = encoded({"conversation": row, "owner": head["owner"]})
     rows = Rows(row["id"], row, record, to, bool(head["whole"]))
     changing: list[str] = []
-    reader = _DocumentReader(connection, blobs, row)
+    reader = _DocumentReader(connection, blobs, row, Redactor(secrets))
     for line in given:
         if "event" in line:
             if not is_private_command(line["event"]):
@@ -135,9 +140,14 @@ def _named(text: object) -> str:
 class _CleanBlobs(Blobs):
     """Contents without those that hold what looks like a secret: an increment does not have these."""
 
+    def __init__(self, directory: Path, redactor: Redactor) -> None:
+        super().__init__(directory)
+        self._redactor = redactor
+
     def read(self, digest: str, size: int | None = None) -> bytes:
         data = super().read(digest, size)
-        if has_secret(data.decode("utf-8", "replace")):
+        text = data.decode("utf-8", "replace")
+        if self._redactor.text(text) != text:
             raise StoreError("It holds a secret.")
         return data
 
@@ -145,11 +155,13 @@ class _CleanBlobs(Blobs):
 class _DocumentReader:
     """Builds the rows that can be searched, as the local search would have them."""
 
-    def __init__(self, connection: sqlite3.Connection, blobs: Blobs, row: dict[str, Any]) -> None:
+    def __init__(
+        self, connection: sqlite3.Connection, blobs: Blobs, row: dict[str, Any], redactor: Redactor
+    ) -> None:
         self._connection = connection
         self._id: str = row["id"]
-        self._blobs = _CleanBlobs(blobs.directory)
-        self._redactor = Redactor({})
+        self._blobs = _CleanBlobs(blobs.directory, redactor)
+        self._redactor = redactor
 
     def event(self, number: int, event: dict[str, Any]) -> EventRow:
         body = encoded(event)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import msgspec
 
 from cogency_tui.config.schema import HistorySettings
-from cogency_tui.errors import CogencyError, UsageError
+from cogency_tui.errors import CogencyError, HistoryServerError, UsageError
 from cogency_tui.store.project_scope import main_project
 from cogency_tui.store.store import Store
 from cogency_tui.team.address import address_of
@@ -22,7 +22,7 @@ from cogency_tui.team.local_state import (
     is_private,
     opened_state,
 )
-from cogency_tui.team.push import LocalStore, identify, pushing_alone, settle_withdrawals
+from cogency_tui.team.push import LocalStore, Pusher, identify, pushing_alone, settle_withdrawals
 
 _PATIENCE = 120.0
 """Seconds for a push that is under way to end."""
@@ -131,9 +131,29 @@ def share(data: Path, settings: HistorySettings, terms: Terms, audience: Audienc
             state.share(terms.project, terms.name, audience)
             added = [each for each in state.shares() if each.project == terms.project]
             ids = [each.id for each in local.shared(added, settings)]
-            state.bring_back(state.server(settings.url), ids, with_project=True)
+            state.bring_back(ids, with_project=True)
     finally:
         local.close()
+
+
+async def apply_share(data: Path, settings: HistorySettings, terms: Terms) -> str:
+    """Take what is there from those who are to see it no longer; return what the user has to know: that this
+    has to wait, or that nothing will be accepted."""
+    local = LocalStore(data)
+    state = LocalState(data)
+    try:
+        [share] = [each for each in state.shares() if each.project == terms.project]
+        try:
+            async with connected(address_of(settings)) as connection:
+                await Pusher(connection, local, state, settings).restrict(terms.project)
+                sql = "SELECT cogency.may_share($1, $2)"
+                may = await connection.fetchval(sql, share.audience, share.name)
+        except HistoryServerError as exc:
+            return f"{exc.sentence} Who sees what is there changes with the next push."
+        return "" if may else f"Nothing is accepted yet: you are not a member of {share.name!r} there."
+    finally:
+        local.close()
+        state.close()
 
 
 def decline(data: Path, project: str) -> None:
@@ -174,7 +194,7 @@ def _pushed(data: Path, state: LocalState, shares: list[Share], settings: Histor
     """Return the conversations of shared projects that are there."""
     local = LocalStore(data)
     try:
-        there = state.pushed(state.server(settings.url))
+        there = state.pushed_anywhere()
         return [each.id for each in local.shared(shares, settings) if each.id in there]
     finally:
         local.close()

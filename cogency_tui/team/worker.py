@@ -10,7 +10,7 @@ import os
 import random
 import sqlite3
 import time
-from collections.abc import AsyncGenerator, Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -18,6 +18,7 @@ from typing import NamedTuple
 from cogency_tui.config.schema import HistorySettings
 from cogency_tui.errors import CogencyError, HistoryServerError, StoreError
 from cogency_tui.file_lock import file_lock
+from cogency_tui.store.origins import COPIED
 from cogency_tui.store.store import Store
 from cogency_tui.team import pull
 from cogency_tui.team.address import Address, address_of
@@ -60,14 +61,22 @@ class Worker:
     """Works for the data directory `data` until `is_over`."""
 
     def __init__(
-        self, data: Path, settings: HistorySettings, is_over: Callable[[], bool], pace: Pace
+        self,
+        data: Path,
+        settings: HistorySettings,
+        secrets: Mapping[str, str],
+        is_over: Callable[[], bool],
+        pace: Pace,
+        report: Callable[[str], object],
     ) -> None:
         self._data = data
         self._settings = settings
         self._is_over = is_over
         self._pace = pace
-        self._store = LocalStore(data)
+        self._store = LocalStore(data, secrets)
         self._state = LocalState(data)
+        self._report = report
+        self._is_lost = False
         self._has_pushed = False
         self._seen: Seen | None = None
         self._left = set[str]()
@@ -92,7 +101,13 @@ class Worker:
                 except (HistoryServerError, StoreError, sqlite3.Error) as exc:
                     if not isinstance(exc, HistoryServerError):
                         self._store.close()
-                    await self._note_failure(exc)
+                    words = (
+                        exc.advice if isinstance(exc, CogencyError) else f"The store cannot be read: {exc}."
+                    )
+                    if not self._is_lost:
+                        self._is_lost = True
+                        self._report(f"{words} It is tried again.")
+                    await self._note_failure(words)
                     if self._has_pushed:
                         pauses = self._pace.waits()
                     await self._pause(next(pauses))
@@ -142,6 +157,11 @@ class Worker:
         pusher.progressed = self._noting(await self._waiting() if everything else 0)
         pusher.progressed(0)
         report = await pusher.push(None if everything else self._left)
+        if self._is_lost:
+            self._is_lost = False
+            self._report("The database can be used again.")
+        if report.copied:
+            self._report(COPIED)
         self._left = set(report.failures)
         self._has_pushed = True
         failure = next(iter(report.failures.values()), "")
@@ -173,8 +193,7 @@ class Worker:
                         raise
                     self._state.note_worker(0, exc.advice, contact=True)
 
-    async def _note_failure(self, error: Exception) -> None:
-        words = error.advice if isinstance(error, CogencyError) else f"The store cannot be read: {error}."
+    async def _note_failure(self, words: str) -> None:
         # A full disk here must not end the worker.
         with suppress(StoreError):
             self._state.note_worker(await self._waiting(), words, contact=False)
@@ -198,9 +217,15 @@ class Worker:
 
 
 async def work(
-    data: Path, settings: HistorySettings, is_over: Callable[[], bool], pace: Pace = USUAL
+    data: Path,
+    settings: HistorySettings,
+    secrets: Mapping[str, str],
+    is_over: Callable[[], bool],
+    pace: Pace = USUAL,
+    report: Callable[[str], object] = lambda _words: None,
 ) -> bool:
-    """Work for a data directory; return False at once if another process does already.
+    """Work for a data directory, and send no values of `secrets`; return False at once if another process
+    does already. `report` receives a sentence when the database is lost, and when it can be used again.
 
     Raises:
         ConfigError, UsageError: there is no usable address or driver.
@@ -210,7 +235,7 @@ async def work(
     with file_lock(data / WORKER_LOCK) as held:
         if not held:
             return False
-        worker = Worker(data, settings, is_over, pace)
+        worker = Worker(data, settings, secrets, is_over, pace, report)
         await worker.run()
         return True
 

@@ -227,7 +227,7 @@ def rows_for(session: Session) -> Rows:
     row = asdict(session.conversation)
     del row["source"], row["original"], row["imported"]
     head = {"conversation": row, "owner": "", "whole": True}
-    rows = rows_of(_EMPTY, Blobs(Path("/nonexistent")), [head, *_lines(session)], session.to)
+    rows = rows_of(_EMPTY, Blobs(Path("/nonexistent")), [head, *_lines(session)], session.to, {})
     assert rows is not None
     digests = set[str]()
     for number, each in enumerate(session.written, session.since.edit + 1):

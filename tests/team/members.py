@@ -24,6 +24,7 @@ class Member(Site):
         self.data = store.database.path.parent
         super().__init__(store, Blobs(self.data / "blobs"))
         self.settings = settings
+        self.secrets: dict[str, str] = {}
         self.state = LocalState(self.data)
 
     async def begin(self, project: str = "/project") -> StoredConversation:
@@ -38,7 +39,7 @@ class Member(Site):
         self.state.share(project, name, audience)
 
     async def push(self) -> Report:
-        return await push_all(address_of(self.settings), self.data, self.settings)
+        return await push_all(address_of(self.settings), self.data, self.settings, self.secrets)
 
     async def pull(self, id: str) -> str:
         async with self.connected() as connection:

@@ -61,8 +61,15 @@ def test_tls_with_a_verified_certificate_beyond_this_machine(
         (
             HistorySettings(url="postgresql://db.example.org/b?sslmode=require"),
             {},
-            "without a verified certificate",
+            "without a certificate that is verified for its host",
         ),
+        (
+            HistorySettings(url="postgresql://db.example.org/b?sslmode=verify-ca&sslrootcert=/a"),
+            {},
+            "verified for its host",
+        ),
+        (HistorySettings(url="postgresql://db.example.org/b"), {"PGSSLMODE": "verify-ca"}, "for its host"),
+        (HistorySettings(url="postgresql://db.example.org/b?sslmode=odd"), {}, "sslmode=odd"),
         (HistorySettings(url="postgresql://db.example.org/b"), {"PGSSLMODE": "allow"}, "without TLS"),
         (
             HistorySettings(url="postgresql:///b"),

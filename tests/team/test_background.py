@@ -13,8 +13,11 @@ from cogency_tui.file_lock import file_lock
 from cogency_tui.providers.configured_providers import secrets
 from cogency_tui.team.background import BackgroundWorker
 from cogency_tui.team.local_state import WORKER_LOCK, LocalState
+from cogency_tui.team.worker import Pace, work
 from tests import ROOT
 from tests.team.members import Member, until
+from tests.team.postgres import Server
+from tests.team.proxy import running_proxy
 
 ABANDONED = """
 import asyncio, os, sys
@@ -117,6 +120,29 @@ async def test_one_whose_start_is_cancelled_is_closed_all_the_same(ada: Member) 
     assert is_free(ada.data)
     await worker.start()
     assert worker._process is None  # pyright: ignore[reportPrivateUsage]
+
+
+async def test_it_reports_once_that_the_database_is_lost_and_found(ada: Member, server: Server) -> None:
+    ada.share()
+    reported: list[str] = []
+    is_over = False
+    async with running_proxy(server.port) as proxy:
+        settings = replace(ada.settings, url=ada.settings.url.replace(f":{server.port}/", f":{proxy.port}/"))
+        proxy.fault = "refuse"
+        pace = Pace(0.01, 1.0, 0.01, 0.02)
+        task = asyncio.create_task(
+            work(ada.data, settings, {}, lambda: is_over, pace, report=reported.append)
+        )
+        await until(lambda: bool(reported))
+        failed = ada.state.worker()
+        assert failed is not None
+        await until(lambda: (now := ada.state.worker()) is not None and now.at > failed.at)
+        proxy.fault = ""
+        await until(lambda: len(reported) > 1)
+        is_over = True
+        assert await task
+    assert "It is tried again." in reported[0]
+    assert reported[1:] == ["The database can be used again."]
 
 
 def test_the_password_is_a_key_of_ours() -> None:

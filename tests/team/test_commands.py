@@ -69,7 +69,11 @@ async def test_a_team_from_the_setup_to_a_withdrawal(server: Server, database: s
     assert status == 0
     assert "hello" in grace("conversations", "show", here.strip())[1]
     assert grace("recall", "--all", "hello")[0] == 0
-    assert grace("conversations", "fork", here.strip())[0] == 0
+    # The fork is in the directory here, and not in the other's.
+    assert "greet.py" not in grace("conversations", "list")[1]
+    status, forked, _ = grace("conversations", "fork", here.strip())
+    assert status == 0
+    assert forked.split()[0] in grace("conversations", "list")[1]
     status, used, _ = grace("usage", "--team")
     assert status == 0
     assert "ada   shop" in used
@@ -100,6 +104,28 @@ async def test_a_team_from_the_setup_to_a_withdrawal(server: Server, database: s
     await root.close()
 
 
+async def test_sharing_again_changes_only_what_is_given(
+    server: Server, database: str, tmp_path: Path
+) -> None:
+    ada = Shell(tmp_path / "ada", server.url("ada", database))
+    assert ada("run", "read greet.py")[0] == 0
+    status, shown, problem = ada("history", "share", "--yes", "--with", "project", "--as", "till")
+    assert status == 0
+    assert "history watch" in shown
+    assert "not a member of 'till'" in problem
+    assert ada("history", "push")[0] == 1
+    assert "Last push" in ada("history", "status")[1]
+    assert "not a member" in ada("history", "status")[1]
+    assert ada("history", "share", "--yes", "--with", "own")[0] == 0
+    assert "only you" in ada("history", "share", "--yes")[1]
+    assert "as 'till', seen by only you" in ada("history", "status")[1]
+    (tmp_path / "ada" / "config.toml").write_text('[history]\nprivate = ["~/sh*"]\n')
+    assert "private now" in ada("history", "status")[1]
+    status, _, error = ada("recall", "--shared-as", "till", "x")
+    assert status == 2
+    assert "needs --team" in error
+
+
 def test_without_an_address_each_command_says_what_is_missing(tmp_path: Path) -> None:
     shell = Shell(tmp_path / "home", "")
     for arguments in (
@@ -111,6 +137,21 @@ def test_without_an_address_each_command_says_what_is_missing(tmp_path: Path) ->
         status, _, error = shell(*arguments)
         assert status == 2
         assert "history.url is not set" in error
+
+
+def test_private_projects_and_the_address_are_set_by_commands(tmp_path: Path) -> None:
+    shell = Shell(tmp_path / "home", "")
+    assert shell("config", "set", "history.private", '["~/hidden/*", "/work/secret"]')[0] == 0
+    written = (tmp_path / "home" / "config.toml").read_text()
+    assert 'private = ["~/hidden/*", "/work/secret"]' in written
+    assert shell("config", "set", "history.private", "~/hidden/*")[0] == 2
+    assert shell("config", "unset", "history.private")[0] == 0
+    for url in ("postgresql://ada:tr0ub4dor@localhost/h", "postgresql://ada:tr0ub4dor/x@localhost/h"):
+        status, out, error = shell("config", "set", "history.url", url)
+        assert status == 2
+        assert "history.url" in error
+        assert "tr0ub4dor" not in out + error
+    assert "url" not in (tmp_path / "home" / "config.toml").read_text()
 
 
 def test_a_server_out_of_reach_is_an_error_of_one_line(tmp_path: Path) -> None:

@@ -1,6 +1,8 @@
 """What is pushed and pulled: a conversation arrives equal, once, and without what is never shared."""
 
 import asyncio
+import hashlib
+from io import BytesIO
 from typing import Any
 
 import pytest
@@ -8,9 +10,13 @@ from msgspec.structs import replace
 
 from cogency_tui.errors import HistoryServerError, UsageError
 from cogency_tui.protocol.messages import AnswerItem
+from cogency_tui.store import origins
 from cogency_tui.store.answer_items import StoredAnswerItems
+from cogency_tui.store.edit_records import ABSENT, FileChange, Undone, Version
+from cogency_tui.store.edits import Edits
 from cogency_tui.store.forks import Forks
 from cogency_tui.store.pins import Pins
+from cogency_tui.team import sharing
 from cogency_tui.team.connection import connect
 from cogency_tui.team.local_state import Audience, is_private
 from cogency_tui.team.push import LocalStore, Pusher
@@ -18,7 +24,7 @@ from tests.secret_samples import word
 from tests.store.test_export_import import full
 from tests.store.test_increments import assert_equal
 from tests.team.members import Member
-from tests.team.postgres import Server, wait_for_a_lock
+from tests.team.postgres import Server, set_up, wait_for_a_lock
 
 TABLES = ("conversations", "events", "edits", "usage", "contents", "content_uses")
 KEY = f"sk-ant-api03-{word(93)}AA"
@@ -79,6 +85,21 @@ async def test_pushing_and_pulling_again_changes_nothing(
     await grace.pull(conversation.id)
     await grace.pull(conversation.id)
     await assert_equal(ada, grace, conversation.id)
+
+
+async def test_the_owner_that_is_shown_is_the_one_of_the_database(
+    ada: Member, grace: Member, server: Server, database: str
+) -> None:
+    conversation = await ada.begin()
+    await ada.say(conversation.id, "one")
+    ada.share()
+    await ada.push()
+    root = await connect(server.url("root", database))
+    await root.execute("UPDATE cogency.origins SET name = 'boss@laptop'")
+    await root.close()
+    await grace.pull(conversation.id)
+    names = await grace.store.database.read(origins.names)
+    assert [*names.values()] == ["ada@laptop"]
 
 
 async def test_more_of_a_conversation_follows(ada: Member, grace: Member) -> None:
@@ -148,6 +169,61 @@ async def test_secrets_opaque_items_and_private_commands_are_never_pushed(
     assert len(await grace.store.events(id)) == len(await ada.store.events(conversation.id)) - 1
 
 
+async def test_nothing_derived_from_a_content_that_is_left_out_is_pushed(
+    ada: Member, grace: Member, server: Server, database: str
+) -> None:
+    conversation = await ada.begin()
+    await ada.say(conversation.id, "Write the settings.")
+    ada.secrets = {"TEAM_KEY": "correct horse battery"}
+    digests: list[str] = []
+    for path, content in (
+        ("app.env", f"DB_PASSWORD={word(20)}\n".encode()),
+        ("key.txt", b"our key: correct horse battery\n"),
+        ("open.txt", b"nothing hidden\n"),
+    ):
+        kept = ada.blobs.put(BytesIO(content))
+        after = Version("file", kept.digest, kept.size, 0o644, True)
+        edits = Edits(ada.store.database)
+        [edit] = await edits.add(
+            await edits.origin(conversation.id), "c", "write", [FileChange(path, ABSENT, after)]
+        )
+        hunk = hashlib.sha256(b"0:" + content).hexdigest()[:12]
+        digests += [kept.digest, hunk]
+        await edits.add(
+            await edits.origin(conversation.id),
+            "u",
+            "undo",
+            [FileChange(path, after, ABSENT, undoes=(Undone(edit.id, hunk),))],
+        )
+    ada.share()
+    await ada.push()
+    there = await dump(server, database)
+    for digest in digests[:4]:
+        assert digest not in there
+    assert all(digest in there for digest in digests[4:])
+    id = await grace.pull(conversation.id)
+    pulled = [edit for edit in await Edits(grace.store.database).of_conversation(id) if edit.call == "c"]
+    assert [(edit.path, edit.kind, edit.after.known) for edit in pulled] == [
+        ("app.env", "created", False),
+        ("key.txt", "created", False),
+        ("open.txt", "created", True),
+    ]
+    assert all(edit.after.size == 0 for edit in pulled[:2])
+
+
+async def test_a_key_of_the_users_is_never_pushed(ada: Member, server: Server, database: str) -> None:
+    """Not even one that no pattern recognizes."""
+    conversation = await ada.begin()
+    ada.secrets = {"TEAM_KEY": "correct horse battery"}
+    await ada.say(conversation.id, "My key is correct horse battery.")
+    await ada.store.rename(conversation.id, "About correct horse battery")
+    ada.share()
+    await ada.push()
+    there = await dump(server, database)
+    assert "My key is [TEAM_KEY is not shown]." in there
+    assert "horse" not in there
+
+
 async def test_odd_characters_arrive(ada: Member, grace: Member) -> None:
     conversation = await ada.begin()
     texts = [
@@ -177,6 +253,65 @@ async def test_who_may_not_see_a_conversation_cannot_pull_it(ada: Member, grace:
     ada.share("team")
     assert (await ada.push()).conversations == {conversation.id}
     assert await grace.pull(conversation.id)
+
+
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [(("shop", "team"), ("shop", "own")), (("shop", "project"), ("other", "project"))],
+)
+async def test_a_narrower_audience_holds_at_once_even_where_the_rest_is_refused(
+    ada: Member,
+    grace: Member,
+    server: Server,
+    database: str,
+    first: tuple[str, Audience],
+    then: tuple[str, Audience],
+) -> None:
+    root = await connect(server.url("root", database))
+    await root.execute(
+        "INSERT INTO cogency.members VALUES ('shop', 'ada'), ('shop', 'grace'), ('other', 'mallory')"
+    )
+    await root.close()
+    conversation = await ada.begin()
+    await ada.say(conversation.id, "seen")
+    ada.share(first[1], name=first[0])
+    await ada.push()
+    assert await grace.pull(conversation.id)
+    terms = sharing.Terms("/project", then[0], "there", 1)
+    await asyncio.to_thread(sharing.share, ada.data, ada.settings, terms, then[1])
+    problem = await sharing.apply_share(ada.data, ada.settings, terms)
+    assert ("not a member" in problem) == (then[0] == "other")
+    with pytest.raises(UsageError, match="No conversation of the team"):
+        await grace.pull(conversation.id)
+    report = await ada.push()
+    assert bool(report.failures) == (then[0] == "other")
+    with pytest.raises(UsageError, match="No conversation of the team"):
+        await grace.pull(conversation.id)
+
+
+async def test_a_push_narrows_an_audience_before_it_sends(
+    ada: Member, grace: Member, server: Server, database: str
+) -> None:
+    root = await connect(server.url("root", database))
+    await root.execute("INSERT INTO cogency.members VALUES ('shop', 'ada'), ('shop', 'grace')")
+    conversation = await ada.begin()
+    await ada.say(conversation.id, "seen")
+    ada.share("project")
+    await ada.push()
+    # What follows will be refused.
+    ada.share("project", name="other")
+    await root.execute("INSERT INTO cogency.members VALUES ('other', 'grace')")
+    await root.close()
+    assert (await ada.push()).failures
+    with pytest.raises(UsageError, match="No conversation of the team"):
+        await grace.pull(conversation.id)
+
+
+async def test_without_the_database_a_narrower_audience_follows_with_the_next_push(ada: Member) -> None:
+    ada.share("own")
+    settings = replace(ada.settings, url="postgresql://ada@127.0.0.1:1/h")
+    terms = sharing.Terms("/project", "shop", "there", 1)
+    assert "with the next push" in await sharing.apply_share(ada.data, settings, terms)
 
 
 @pytest.mark.parametrize("audience", ["project", "team"])
@@ -297,6 +432,38 @@ async def test_a_withdrawn_conversation_is_gone_and_stays_away(
     ada.state.note_returned(identity, conversation.id)
     await ada.push()
     assert set((await counts(server, database)).values()) == {0}
+
+
+async def test_a_withdrawn_conversation_is_pushed_to_no_other_database(
+    ada: Member, server: Server, database: str
+) -> None:
+    withdrawn, ended = await ada.begin(), await ada.begin("/ended")
+    for each in (withdrawn, ended):
+        await ada.say(each.id, f"words of {each.id}")
+    ada.share()
+    ada.share(project="/ended", name="ended")
+    await ada.push()
+    # The address has never been used: its identity is not known.
+    ada.settings = replace(ada.settings, url=server.url("ada", database, server.port + 1))
+    ada.state.withdraw(ada.state.server(ada.settings.url), [withdrawn.id])
+    ended_now = await sharing.unshare(ada.data, ada.settings, "/ended", keep=False)
+    assert "noted" in ended_now.problem
+    other = f"{database}_other"
+    await set_up(server, other)
+    ada.settings = replace(ada.settings, url=server.url("ada", other))
+    assert not (await ada.push()).conversations
+    assert (await counts(server, other))["conversations"] == 0
+    # It is withdrawn from where it was pushed.
+    ada.settings = replace(ada.settings, url=server.url("ada", database))
+    assert (await ada.push()).withdrawn == 2
+    assert (await counts(server, database))["conversations"] == 0
+    # Until the user shares or pushes it again.
+    ada.settings = replace(ada.settings, url=server.url("ada", other))
+    terms = sharing.Terms("/ended", "ended", "there", 1)
+    await asyncio.to_thread(sharing.share, ada.data, ada.settings, terms, "team")
+    assert (await ada.push()).conversations == {ended.id}
+    ada.state.bring_back([withdrawn.id])
+    assert (await ada.push()).conversations == {withdrawn.id}
 
 
 async def test_a_server_that_was_restored_from_an_old_copy_gets_everything_again(

@@ -11,4 +11,4 @@ from cogency_tui.team.worker import Pace, parent_is_gone, work
 if __name__ == "__main__":
     data, url = sys.argv[1:]
     over = parent_is_gone(os.getppid())
-    asyncio.run(work(Path(data), HistorySettings(url=url), over, Pace(0.01, 1.0, 0.05, 0.4)))
+    asyncio.run(work(Path(data), HistorySettings(url=url), {}, over, Pace(0.01, 1.0, 0.05, 0.4)))

@@ -244,13 +244,16 @@ class Recall:
         """Restore a conversation if it is in the trash, and return whether it was."""
         return await Trash((await self._store()).database).restore_if_trashed(id)
 
-    async def fork(self, id: str, through: int | None = None) -> StoredConversation:
-        """A new conversation with the events up to the number `through`, or all.
+    async def fork(
+        self, id: str, through: int | None = None, *, project: str | None = None
+    ) -> StoredConversation:
+        """A new conversation with the events up to the number `through`, or all; in another directory if
+        `project` is given.
 
         Raises:
             UsageError: it has no event with that number.
         """
-        return await Forks((await self._store()).database).fork(id, through)
+        return await Forks((await self._store()).database).fork(id, through, project=project)
 
     async def tree(self, id: str) -> ForkTree:
         """The tree of forks that contains a conversation, from its root."""
