@@ -109,6 +109,8 @@ class TeamCommands(FeatureCommands):
             case "share":
                 await asyncio.to_thread(sharing.share, data, settings, terms, decision.audience)
                 self.say(f"Shared, and seen by {AUDIENCES[decision.audience]}. /share ends it.")
+                if problem := await sharing.apply_share(data, settings, terms):
+                    self.warn(problem)
             case "never":
                 await asyncio.to_thread(sharing.decline, data, terms.project)
                 self.say("Not shared, and not offered again. /share shares it at any time.")
