@@ -198,6 +198,10 @@ class LocalState:
         sql = "SELECT id FROM withdrawn WHERE server = ? AND state = ?"
         return {id for (id,) in self._rows(sql, server, state)}
 
+    def count_withdrawing(self) -> int:
+        """Count the conversations that are still to be withdrawn."""
+        return self._rows("SELECT count(DISTINCT id) FROM withdrawn WHERE state = 'waits'")[0][0]
+
     def hidden(self) -> set[str]:
         """Return the conversations that are not pushed to any server: those that are withdrawn from one."""
         return {id for (id,) in self._rows("SELECT id FROM withdrawn WHERE state <> 'returns'")}

@@ -67,17 +67,20 @@ class Ended(NamedTuple):
         """What has ended."""
         if not self.remaining:
             return f"{self.project} is no longer shared."
-        return f"{self.project} is no longer shared; {counted(self.remaining)} stay there."
+        stays = "stays there, seen" if self.remaining == 1 else "stay there, seen"
+        return f"{self.project} is no longer shared; {counted(self.remaining)} {stays} as before."
 
 
 class Sharing(NamedTuple):
-    """How a project is shared, how the worker does, and whether there is something for it to do."""
+    """How a project is shared, how the worker does, and whether there is something for it to do: also the
+    number of conversations, of any project, that are still to be withdrawn."""
 
     share: Share | None = None
     worker: WorkerState | None = None
     is_private: bool = False
     is_declined: bool = False
     has_work: bool = False
+    withdrawing: int = 0
 
 
 def counted(conversations: int) -> str:
@@ -102,7 +105,8 @@ def read_sharing(data: Path, settings: HistorySettings, main: str, project: str)
         return Sharing(is_private=private)
     with opened_state(data) as state:
         found = next((each for each in state.shares() if each.project == main), None)
-        return Sharing(found, state.worker(), private, state.is_declined(main), state.has_work)
+        is_declined, withdrawing = state.is_declined(main), state.count_withdrawing()
+        return Sharing(found, state.worker(), private, is_declined, state.has_work, withdrawing)
 
 
 async def terms_of(store: Store, settings: HistorySettings, main: str, project: Path, name: str) -> Terms:

@@ -128,13 +128,12 @@ class WelcomePicker:
     def make_offer(self, offer: Offer) -> None:
         """Offer what a command does, below the suggestions."""
         if self.offers.get(offer.choice.command) != offer:
-            self.selected, self.offers[offer.choice.command] = None, offer
+            self.offers[offer.choice.command] = offer
             self._redraw()
 
     def withdraw_offer(self, command: str) -> None:
         """Offer a command no longer."""
         if self.offers.pop(command, None) is not None:
-            self.selected = None
             self._redraw()
 
     def choices(self, situation: Situation, most_recent: int) -> tuple[list[Choice], list[Choice]]:
@@ -145,7 +144,10 @@ class WelcomePicker:
             Choice(one_line(each.title) or "Untitled", "resume", each.id, each.updated, each.detail)
             for each in self._recent[: max(0, most_recent)]
         ]
+        picked = next(iter(self._choices[self.selected :]), None) if self.selected is not None else None
         self._choices = [*suggested, *(each.choice for each in self.offers.values()), *recent]
+        # It stays selected where others come and go.
+        self.selected = self._choices.index(picked) if picked in self._choices else None
         return suggested, recent
 
     def move(self, step: int) -> bool:

@@ -27,10 +27,10 @@ from cogency_tui.tui.kit.number_format import (
 )
 from cogency_tui.tui.status.status_bar import (
     Status,
-    TeamWork,
     describe_sandbox,
     describe_team,
     effort_in_force,
+    work_of,
 )
 from cogency_tui.tui.theme_styles import ThemeStyles
 
@@ -169,11 +169,11 @@ def facts_of_team(sharing: Sharing, database: str) -> Iterable[Fact]:
         yield Fact("Shared", f"no. /share shares this project in {database}")
     worker = sharing.worker if database and sharing.has_work else None
     if worker is not None:
-        yield Fact("Team's database", _team_work(worker))
+        yield Fact("Team's database", _team_work(worker, sharing.withdrawing))
 
 
-def _team_work(worker: WorkerState) -> str:
-    state = describe_team(TeamWork(worker.waiting, worker.error, worker.is_offline)) or "all is sent"
+def _team_work(worker: WorkerState, withdrawing: int) -> str:
+    state = describe_team(work_of(worker, withdrawing)) or "all was sent"
     contact = f"last contact {when(worker.contact, time())}" if worker.contact else "no contact yet"
     error = f". {one_line(worker.error)}" if worker.error else ""
     return f"{state}; {contact}{error}"

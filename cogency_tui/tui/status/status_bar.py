@@ -28,6 +28,7 @@ from cogency_tui.tui.theme_styles import ThemeStyles
 if TYPE_CHECKING:
     from cogency_tui.agent.agent import Agent
     from cogency_tui.protocol.events import Measure, PlannedStep
+    from cogency_tui.team.local_state import WorkerState
     from cogency_tui.tui.prompt.vim_keys import VimStatus
 
 _PENDING = 6
@@ -153,12 +154,13 @@ class Background(NamedTuple):
 
 
 class TeamWork(NamedTuple):
-    """How sending to the team's database goes: conversations that wait, the last failure, and whether the
-    database can be used."""
+    """How sending to the team's database goes: conversations that wait, the last failure, whether the
+    database can be used, and conversations that are to be withdrawn from it."""
 
     waiting: int = 0
     failure: str = ""
     is_offline: bool = False
+    withdrawing: int = 0
 
 
 class StatusBar(KeyBar):
@@ -406,11 +408,19 @@ def _plan(status: Status, styles: ThemeStyles) -> list[Part]:
     return [Part(segments, tooltip, "command('show_plan')", steady="plan")]
 
 
+def work_of(worker: "WorkerState | None", withdrawing: int) -> TeamWork:
+    """Return what to show of a worker, None where there is nothing for one to do."""
+    if worker is None:
+        return TeamWork(withdrawing=withdrawing)
+    return TeamWork(worker.waiting, worker.error, worker.is_offline, withdrawing)
+
+
 def describe_team(team: TeamWork) -> str:
     """Describe what waits to be sent, in a few words; empty if nothing does."""
     state = "offline" if team.is_offline else "failed" if team.failure else ""
     waiting = f"{team.waiting:,} waiting" if team.waiting else ""
-    return ", ".join(filter(None, (state, waiting)))
+    withdrawing = f"{team.withdrawing:,} to withdraw" if team.withdrawing else ""
+    return ", ".join(filter(None, (state, waiting, withdrawing)))
 
 
 def _team(team: TeamWork, styles: ThemeStyles) -> list[Part]:

@@ -22,13 +22,13 @@ from cogency_tui.tui.bridge import Bridge
 from cogency_tui.tui.commands_base import FeatureCommands, Handler
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.status.header import Header
-from cogency_tui.tui.status.status_bar import StatusBar, TeamWork
+from cogency_tui.tui.status.status_bar import StatusBar, work_of
 
 if TYPE_CHECKING:
     from cogency_tui.tui.team.screen import Decision
 
 INTERVAL = 4.0
-"""Seconds after which what waits is read again, while there is something to send."""
+"""Seconds after which what is shared and what waits is read again."""
 
 
 class TeamCommands(FeatureCommands):
@@ -109,6 +109,8 @@ class TeamCommands(FeatureCommands):
             case "share":
                 await asyncio.to_thread(sharing.share, data, settings, terms, decision.audience)
                 self.say(f"Shared, and seen by {AUDIENCES[decision.audience]}. /share ends it.")
+                # The database may be out of reach for long.
+                await self.refresh()
                 if problem := await sharing.apply_share(data, settings, terms):
                     self.warn(problem)
             case "never":
@@ -154,12 +156,12 @@ class TeamCommands(FeatureCommands):
         header = self._screen.query_one(Header)
         header.move(replace(header.place, shared=found.share.audience if found.share and is_shared else ""))
         worker = found.worker if has_database and found.has_work else None
-        work = TeamWork(worker.waiting, worker.error, worker.is_offline) if worker else TeamWork()
-        self._screen.query_one(StatusBar).show_team(work)
-        if self._timer is None and has_database and found.has_work:
+        self._screen.query_one(StatusBar).show_team(work_of(worker, found.withdrawing))
+        # Another window may begin to share at any time.
+        if self._timer is None and has_database:
             self._timer = self._screen.set_interval(INTERVAL, self._tick)
         elif self._timer is not None:
-            (self._timer.resume if has_database and found.has_work else self._timer.pause)()
+            (self._timer.resume if has_database else self._timer.pause)()
 
     def _tick(self) -> None:
         # Below a dialog each change would draw the whole screen again.

@@ -5,7 +5,7 @@ sent.
 """
 
 from collections.abc import Iterable
-from time import time
+from time import monotonic, time
 from typing import ClassVar, Literal, NamedTuple, TypeAlias
 
 from rich.segment import Segment
@@ -23,6 +23,9 @@ from cogency_tui.tui.kit.list_dialog import ListDialog
 from cogency_tui.tui.kit.number_format import when
 from cogency_tui.tui.kit.select_list import Heading, SelectList, list_keys
 from cogency_tui.tui.theme_styles import ThemeStyles
+
+PAUSE = 0.8
+"""Seconds before the dialog takes an answer: earlier keys are meant for the prompt."""
 
 Answer: TypeAlias = Literal["share", "never", "end", "withdraw"]
 
@@ -95,11 +98,13 @@ class ShareScreen(ListDialog["Decision | None", "_Row | Heading"]):
         self._share = share
         self._is_private = is_private
         self._body = QuestionBody(self._draw, id="share-body")
+        self._shown = monotonic()
 
     def parts(self) -> Iterable[Widget]:
         return [self._body] if self._is_private else [self._body, self.rows]
 
     def on_mount(self) -> None:
+        self._shown = monotonic()
         present = self._share.audience if self._share else None
         found = [_Row(audience, meaning, audience == present) for audience, meaning in AUDIENCES.items()]
         rows = [Heading("Seen by"), *found]
@@ -123,6 +128,8 @@ class ShareScreen(ListDialog["Decision | None", "_Row | Heading"]):
         return any(offered == f"answer({parameters[0]!r})" for _key, _label, offered in self.choices())
 
     def action_answer(self, answer: Answer) -> None:
+        if monotonic() - self._shown < PAUSE:
+            return
         row = self.rows.row
         self.dismiss(Decision(answer, row.audience) if isinstance(row, _Row) else Decision(answer))
 
@@ -133,9 +140,10 @@ class ShareScreen(ListDialog["Decision | None", "_Row | Heading"]):
         row = self.rows.row
         is_other = not self._is_private and isinstance(row, _Row) and not row.current
         label = "change" if self._share else "share"
-        yes = ("y", label, "answer('share')") if self._body.is_seen else _READ_ON
+        if not self._body.is_seen:
+            return [_READ_ON, *([_CLOSE] if self._share else [_NOT_NOW, _NEVER])]
         last = [_WITHDRAW, _END, _CLOSE] if self._share else [_NOT_NOW, _NEVER]
-        return [yes, *last] if is_other else last
+        return [("y", label, "answer('share')"), *last] if is_other else last
 
     def _draw(self, width: int, styles: ThemeStyles) -> Drawing:
         lines: list[Line] = []

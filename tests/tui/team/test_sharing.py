@@ -16,6 +16,7 @@ from cogency_tui.team.local_state import Audience, LocalState, opened_state
 from cogency_tui.tui.main import screen
 from cogency_tui.tui.status.screen import StatusScreen
 from cogency_tui.tui.team import commands
+from cogency_tui.tui.team import screen as share_screen
 from cogency_tui.tui.team.screen import ShareScreen
 from tests.agent.importers.reading import FIXTURES
 from tests.peers.scripted import ScriptedProvider
@@ -49,6 +50,7 @@ def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copytree(FIXTURES / "claude-code-2.1.197", Path.home() / ".claude")
     monkeypatch.setattr(screen, "_OFFER_AFTER", 0.01)
     monkeypatch.setattr(commands, "INTERVAL", 0.05)
+    monkeypatch.setattr(share_screen, "PAUSE", 0.0)
 
 
 @asynccontextmanager
@@ -195,6 +197,30 @@ async def test_the_offer_is_made_until_it_is_answered(project: Path, tmp_path: P
         await until(pilot, lambda: "shared: project" in shown(header_of(pilot)))
         await started(pilot)
         assert not offers(pilot)
+
+
+async def test_a_key_that_was_meant_for_the_prompt_shares_nothing(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(share_screen, "PAUSE", 1e9)
+    async with app(project, tmp_path / "data") as pilot:
+        await send(pilot, "/share")
+        shown_dialog = await dialog(pilot)
+        await pilot.press("y")
+        assert pilot.app.screen is shown_dialog
+        monkeypatch.setattr(share_screen, "PAUSE", 0.0)
+        await pilot.press("y")
+        await until(pilot, lambda: "shared: project" in shown(header_of(pilot)))
+
+
+async def test_another_window_that_shares_is_noticed(project: Path, tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    async with app(project, data) as pilot:
+        await started(pilot)
+        assert "shared" not in shown(header_of(pilot))
+        with opened_state(data) as state:
+            state.share(str(project), "shop", "team")
+        await until(pilot, lambda: "shared: team" in shown(header_of(pilot)))
 
 
 async def test_a_private_project_is_never_shared_and_says_so(project: Path, tmp_path: Path) -> None:
