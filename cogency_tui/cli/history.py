@@ -44,6 +44,7 @@ async def print_status(settings: HistorySettings, *, as_json: bool) -> int:
         if worker := state.worker():
             facts["worker"] = worker._asdict()
         facts["waiting"] = await asyncio.to_thread(_count_waiting, state, settings)
+        facts["withdrawing"] = state.count_withdrawing()
         try:
             address = address_of(settings)
             async with connected(address) as connection:
@@ -116,6 +117,8 @@ def _status_lines(facts: dict[str, Any], shares: list[Share]) -> list[str]:
         lines.append(f"Last push: {when}{_failure(worker['error'])}")
     if facts["waiting"]:
         lines.append(f"Conversations that wait to be pushed: {facts['waiting']:,}")
+    if facts["withdrawing"]:
+        lines.append(f"Conversations that wait to be withdrawn: {facts['withdrawing']:,}")
     return lines
 
 

@@ -37,12 +37,13 @@ NEVER_SENT = (
 @dataclass(frozen=True, slots=True)
 class Terms:
     """What the user is asked: to share `count` conversations of a project, and all later ones, under this
-    name in this database."""
+    name in this database, where `left` of them are from an earlier time."""
 
     project: str
     name: str
     database: str
     count: int
+    left: int = 0
 
     @property
     def words(self) -> str:
@@ -124,7 +125,8 @@ async def terms_of(store: Store, settings: HistorySettings, main: str, project: 
     name = name or (found.share.name if found.share else Path(main).name)
     if not name.isprintable() or not 0 < len(name) <= 200:
         raise UsageError(f"{name!r} cannot be the name of a project.", "Pass another one with --as.")
-    return Terms(main, name, address.name, await store.count(main))
+    left = 0 if found.share else await asyncio.to_thread(_count_left, data, settings, main)
+    return Terms(main, name, address.name, await store.count(main), left)
 
 
 def share(data: Path, settings: HistorySettings, terms: Terms, audience: Audience) -> None:
@@ -167,22 +169,21 @@ def decline(data: Path, project: str) -> None:
 
 
 async def unshare(data: Path, settings: HistorySettings, main: str, *, keep: bool) -> Ended:
-    """End the sharing of a project, and withdraw its conversations unless the user keeps them there.
+    """End the sharing of a project, and withdraw its conversations unless the user keeps them there. Those that
+    an earlier end has left there are withdrawn, too.
 
     Raises:
-        UsageError: it is not shared.
+        UsageError: it is not shared, and nothing of it is there.
         HistoryServerError: another process has been pushing for too long.
     """
     state = LocalState(data)
     try:
-        found = [each for each in state.shares() if each.project == main]
-        if not state.unshare(main):
-            raise UsageError(f"{main} is not shared.")
+        was_shared = state.unshare(main)
         # A push that is under way may still send some of it.
         async with pushing_alone(data, _PATIENCE):
-            # Also of a project that has become private since.
-            whole = msgspec.structs.replace(settings, private=[])
-            pushed = await asyncio.to_thread(_pushed, data, state, found, whole)
+            pushed = await asyncio.to_thread(_pushed, data, state, settings, main)
+        if not was_shared and (keep or not pushed):
+            raise UsageError(f"{main} is not shared.")
         if keep or not pushed:
             return Ended(main, remaining=len(pushed))
         state.withdraw(state.server(settings.url), pushed, with_project=True)
@@ -194,12 +195,23 @@ async def unshare(data: Path, settings: HistorySettings, main: str, *, keep: boo
         state.close()
 
 
-def _pushed(data: Path, state: LocalState, shares: list[Share], settings: HistorySettings) -> list[str]:
-    """Return the conversations of shared projects that are there."""
+def _count_left(data: Path, settings: HistorySettings, main: str) -> int:
+    """Count the conversations of a project that are there. Blocks."""
+    if not (data / FILE).exists():
+        return 0
+    with opened_state(data) as state:
+        return len({*_pushed(data, state, settings, main)} - state.hidden())
+
+
+def _pushed(data: Path, state: LocalState, settings: HistorySettings, main: str) -> list[str]:
+    """Return the conversations of a project that are there."""
     local = LocalStore(data)
     try:
         there = state.pushed_anywhere()
-        return [each.id for each in local.shared(shares, settings) if each.id in there]
+        # Also of a project that has become private since.
+        whole = msgspec.structs.replace(settings, private=[])
+        shared = local.shared([Share(main, "", "own", 0.0)], whole)
+        return [each.id for each in shared if each.id in there]
     finally:
         local.close()
 

@@ -326,15 +326,28 @@ class Bridge:
         notice, self._notice = self._notice, ""
         return notice
 
-    async def is_imported(self) -> bool:
-        """Return whether the conversation, or the one it was forked from, was imported from a file.
+    async def describe_origin(self) -> str:
+        """Return what the user should know of a conversation that began elsewhere, or was forked from such a
+        one; empty for any other.
 
         Raises:
             StoreError: the store cannot be read.
         """
-        id = self.conversation_id
-        conversation = None if id is None else await (await self.agent.store()).conversation(id)
-        return conversation is not None and conversation.imported
+        from cogency_tui.safe_text import one_line
+        from cogency_tui.store.foreign_sessions import name_of_source
+
+        store, id = await self.agent.store(), self.conversation_id
+        conversation = None if id is None else await store.conversation(id)
+        if conversation is None or not conversation.imported:
+            return ""
+        above = None if conversation.parent is None else await store.conversation(conversation.parent)
+        source = conversation.source or (above.source if above else "")
+        name = one_line(await store.database.read(lambda connection: name_of_source(connection, source)))
+        if not source:
+            return "This conversation was imported. Its edits need your approval."
+        if conversation.source:
+            return f"From {name}: a message continues it in a fork of yours. Its edits need your approval."
+        return f"A fork of a conversation from {name}. Edits that come from there need your approval."
 
     async def open(self) -> None:
         """Open the store, so that the first turn does not wait for it.

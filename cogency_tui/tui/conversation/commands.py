@@ -407,20 +407,20 @@ class ConversationCommands(FeatureCommands):
             before = self._bridge.conversation_id
             try:
                 transcript, total = await self._bridge.reopen(conversation_id)
-                imported = await self._bridge.is_imported()
+                origin = await self._bridge.describe_origin()
                 await prepare()
             except CogencyError as exc:
                 transcript, total = Transcript(), Measure()
                 transcript.feed([error_event(exc, time())])
-                imported, failed = False, True
+                origin, failed = "", True
             is_of_gone_rerun = await self._is_of_gone_rerun(conversation_id)
             # From here without a pause: what is offered on the screen can be done.
             self._switched(before)
             self._display.show(transcript, total)
             self._focus_prompt()
             self._moved()
-            if imported:
-                self.say("This conversation was imported. Its edits need your approval.")
+            if origin:
+                self.say(origin)
             if notice := self._bridge.take_notice():
                 self.warn(notice)
             if gone:

@@ -37,6 +37,7 @@ _READ_ON: Choice = ("space", "read on", "read(1)")
 _NOT_NOW: Choice = ("n", "not now", "close")
 _NEVER: Choice = ("x", "never for this project", "answer('never')")
 _WITHDRAW: Choice = ("w", "end and withdraw", "answer('withdraw')")
+_WITHDRAW_LEFT: Choice = ("w", "withdraw those", "answer('withdraw')")
 _END: Choice = ("e", "end and leave", "answer('end')")
 _CLOSE: Choice = ("escape", "close", "close")
 
@@ -143,6 +144,7 @@ class ShareScreen(ListDialog["Decision | None", "_Row | Heading"]):
         if not self._body.is_seen:
             return [_READ_ON, *([_CLOSE] if self._share else [_NOT_NOW, _NEVER])]
         last = [_WITHDRAW, _END, _CLOSE] if self._share else [_NOT_NOW, _NEVER]
+        last += [_WITHDRAW_LEFT] if self._terms.left and not self._share else []
         return [("y", label, "answer('share')"), *last] if is_other else last
 
     def _draw(self, width: int, styles: ThemeStyles) -> Drawing:
@@ -155,6 +157,8 @@ class ShareScreen(ListDialog["Decision | None", "_Row | Heading"]):
         """The texts, each with its role."""
         if self._share is None:
             yield self._terms.words, "text"
+            if self._terms.left:
+                yield f"{counted(self._terms.left)} of before can still be seen there.", "edit"
         else:
             yield from self._state_of(self._share)
         if not self._is_private:

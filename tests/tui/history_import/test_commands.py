@@ -70,6 +70,7 @@ async def test_an_imported_conversation_is_read_as_it_is_and_goes_on_in_a_fork(
     agent = _agent(project, data, "Yes.", "Again.")
     async with app_over(agent, conversation_id=cart.id).run_test(size=(110, 36), notifications=True) as pilot:
         await until(pilot, lambda: "Fix the total" in main_of(pilot).title_shown)
+        await until(pilot, lambda: "From Claude Code: a message continues it in a fork" in told(pilot))
         await send(pilot, "go on")
         await until(pilot, lambda: "Yes." in shown(conversation_of(pilot)))
         await finished(pilot)
@@ -87,6 +88,10 @@ async def test_an_imported_conversation_is_read_as_it_is_and_goes_on_in_a_fork(
         assert await store.events(cart.id) == before
         assert len(await store.events(fork)) == len(before) + 4
     await agent.close()
+    again = _agent(project, data)
+    async with app_over(again, conversation_id=fork).run_test(size=(110, 36), notifications=True) as pilot:
+        await until(pilot, lambda: "A fork of a conversation from Claude Code." in told(pilot))
+    await again.close()
 
 
 async def test_a_conversation_of_another_project_goes_on_in_a_fork_with_its_own_edits(

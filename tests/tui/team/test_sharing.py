@@ -132,8 +132,14 @@ async def test_a_project_is_shared_pushed_seen_by_others_and_withdrawn(
             await dialog(pilot)
             assert "are shared as 'shop'" in text_of(pilot)
             assert "y change" not in text_of(pilot)
+            await pilot.press("e")
+            await until(pilot, lambda: "1 conversation stays there, seen as before." in told(pilot))
+            assert await connection.fetchval(count) == 1
+            await send(pilot, "/share")
+            await dialog(pilot)
+            assert "1 conversation of before can still be seen there." in text_of(pilot)
             await pilot.press("w")
-            await until(pilot, lambda: "is no longer shared. 1 conversation withdrawn." in told(pilot))
+            await until(pilot, lambda: "1 conversation withdrawn." in told(pilot))
             assert await connection.fetchval(count) == 0
         await until(pilot, lambda: "shared" not in shown(header_of(pilot)))
         state.close()
