@@ -169,8 +169,8 @@ def decline(data: Path, project: str) -> None:
 
 
 async def unshare(data: Path, settings: HistorySettings, main: str, *, keep: bool) -> Ended:
-    """End the sharing of a project, and withdraw its conversations unless the user keeps them there. Those that
-    an earlier end has left there are withdrawn, too.
+    """End the sharing of a project, and withdraw its conversations unless the user keeps them there. Those
+    that an earlier end has left there are withdrawn, too.
 
     Raises:
         UsageError: it is not shared, and nothing of it is there.

@@ -282,7 +282,7 @@ async def test_on_a_short_screen_nothing_is_shared_before_all_of_it_was_shown(
     project: Path, tmp_path: Path
 ) -> None:
     data = tmp_path / "data"
-    async with app(project, data, size=(60, 16)) as pilot:
+    async with app(project, data, size=(44, 12)) as pilot:
         await send(pilot, "/share")
         await dialog(pilot)
         assert "read on" in text_of(pilot)
