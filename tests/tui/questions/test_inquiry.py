@@ -666,7 +666,7 @@ async def test_it_queues_with_permission_questions_and_each_can_be_viewed_before
         await pilot.press("left_square_bracket")
         await answer(pilot, "y")
         await ready(pilot)
-        assert "2 of 2" in body(pilot)
+        await until(pilot, lambda: "2 of 2" in body(pilot))
         await pilot.press("1")
         await until(pilot, lambda: agent.answers == [Answer(allow=True), InquiryAnswer((("SQLite",),))])
 
