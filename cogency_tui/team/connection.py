@@ -229,4 +229,5 @@ async def _closed(connection: Connection) -> None:
     try:
         await connection.close(timeout=2)
     except Exception:
+        # However it fails, the connection is not needed any more.
         connection.terminate()

@@ -27,10 +27,13 @@ from cogency_tui.team.push import LocalStore, Pusher, identify, pushing_alone, s
 _PATIENCE = 120.0
 """Seconds for a push that is under way to end."""
 
-SENT = "Sent: messages, answers, thoughts, calls, results, edits with the files' versions, and usage."
+SENT = (
+    "Sent: messages, answers, thoughts, calls, results, edits with the files' versions, usage, and what the"
+    " model was told of your system and files."
+)
 NEVER_SENT = (
-    "Never sent: recognized secrets, opaque reasoning, your profile, and commands that you run with a second"
-    " space before them (`!  command`)."
+    "Never sent: your API keys and what else looks like a secret, reasoning that only the provider can read,"
+    " what /profile knows of you, and commands that you run with a second space before them (`!  command`)."
 )
 
 

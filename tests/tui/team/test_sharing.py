@@ -116,7 +116,7 @@ async def test_a_project_is_shared_pushed_seen_by_others_and_withdrawn(
         await dialog(pilot)
         asked = text_of(pilot)
         assert f"Share all conversations of {project}, 1 now and all later ones, as 'shop' in" in asked
-        assert "Never sent: recognized secrets, opaque reasoning, your profile" in asked
+        assert "Never sent: your API keys and what else looks like a secret" in asked
         await pilot.press("down", "enter")
         assert shares(data) == []
         await pilot.press("y")
