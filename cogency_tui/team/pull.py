@@ -3,7 +3,7 @@ read, searched and forked. What arrives goes through the decoder of imports, a s
 that no turn waits for it."""
 
 import base64
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -26,10 +26,15 @@ from cogency_tui.team.rows import encoded
 _EVENTS, _USAGE, _EDITS = 200, 500, 40
 """Most rows of a part."""
 
-_FIND = (
-    "SELECT c.origin, c.id, c.owner, c.title, o.name FROM cogency.conversations c"
-    " JOIN cogency.origins o ON o.id = c.origin WHERE c.call IS NULL"
+_NAMED = (
+    "SELECT origin, id FROM cogency.conversations WHERE call IS NULL AND id LIKE $1"
+    " AND ($2 = '' OR origin = $2) ORDER BY updated DESC LIMIT $3"
 )
+_CHANGED = (
+    "SELECT c.origin, c.id, c.revision FROM unnest($1::text[], $2::text[]) AS known (origin, id)"
+    " JOIN cogency.conversations c ON c.origin = known.origin AND c.id = known.id WHERE c.call IS NULL"
+)
+_FOUND = "SELECT origin, id, owner, title, machine FROM cogency.read_conversations($1, $2) ORDER BY place"
 _BELOW = """
 WITH RECURSIVE below AS (
     SELECT c.id, 0 AS depth FROM cogency.conversations c WHERE c.origin = $1 AND c.id = $2
@@ -37,10 +42,12 @@ WITH RECURSIVE below AS (
     SELECT c.id, b.depth + 1 FROM cogency.conversations c JOIN below b ON c.parent = b.id
     WHERE c.origin = $1 AND c.call IS NOT NULL AND b.depth < 20
 )
-SELECT c.id, c.record, c.changing, c.position, c.revision FROM cogency.conversations c
-JOIN (SELECT id, min(depth) AS depth FROM below GROUP BY id) b ON b.id = c.id
-WHERE c.origin = $1 ORDER BY b.depth, c.id
+SELECT id FROM below GROUP BY id ORDER BY min(depth), id
 """
+_ROWS = (
+    "SELECT id, record, changing, position, revision FROM cogency.read_conversations($1, $2) ORDER BY place"
+)
+_CONTENTS = "SELECT digest, data FROM cogency.read_contents($1, $2, $3)"
 _CANDIDATES = 5
 
 
@@ -62,9 +69,8 @@ async def find(connection: Connection, name: str) -> TeamConversation:
     """
     origin, _, id = name.rpartition("/")
     escaped = id.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
-    where = f"c.id LIKE $1 AND ($2 = '' OR c.origin = $2) ORDER BY c.updated DESC LIMIT {_CANDIDATES + 1}"
-    sql = f"{_FIND} AND {where}"
-    found = [TeamConversation(*row) for row in await connection.fetch(sql, f"{escaped}%", origin)]
+    keys = await connection.fetch(_NAMED, f"{escaped}%", origin, _CANDIDATES + 1)
+    found = await _found(connection, [tuple(key) for key in keys])
     exact = [each for each in found if each.id == id]
     if len(exact) == 1 or len(found) == 1:
         return (exact or found)[0]
@@ -98,7 +104,8 @@ async def pull(
     # The database knows the owner; the rest of the name is what they call themselves.
     origin = Origin(found.origin, f"{found.owner}@{found.machine.rpartition('@')[2]}")
     async with connection.transaction(isolation="repeatable_read", readonly=True):
-        rows = await connection.fetch(_BELOW, found.origin, found.id)
+        ids = [row["id"] for row in await connection.fetch(_BELOW, found.origin, found.id)]
+        rows = await connection.fetch(_ROWS, [found.origin] * len(ids), ids)
         if not rows or rows[0]["id"] != found.id:
             raise HistoryServerError("That conversation is no longer there, or no longer shared with you.")
         pulling = _Pulling(connection, store, blobs, origin, progress)
@@ -120,19 +127,15 @@ async def changed(connection: Connection, state: LocalState, server: str) -> lis
     pulled = state.pulled(server)
     if not pulled:
         return []
-    given = list(pulled)
-    sql = (
-        "SELECT DISTINCT c.origin, c.id, c.owner, c.title, o.name, c.call, c.revision"
-        " FROM unnest($1::text[], $2::text[]) AS known (origin, id)"
-        " JOIN cogency.conversations c ON c.origin = known.origin AND c.id = known.id"
-        " JOIN cogency.origins o ON o.id = c.origin"
-    )
-    rows = await connection.fetch(sql, [origin for origin, _ in given], [id for _, id in given])
-    return [
-        TeamConversation(*row[:5])
-        for row in rows
-        if row["call"] is None and row["revision"] > pulled[row["origin"], row["id"]]
-    ]
+    origins, ids = [origin for origin, _ in pulled], [id for _, id in pulled]
+    rows = await connection.fetch(_CHANGED, origins, ids)
+    keys = {(row["origin"], row["id"]): row["revision"] for row in rows}
+    return await _found(connection, [key for key, revision in keys.items() if revision > pulled[key]])
+
+
+async def _found(connection: Connection, keys: Sequence[tuple[str, str]]) -> list[TeamConversation]:
+    origins, ids = [origin for origin, _ in keys], [id for _, id in keys]
+    return [TeamConversation(*row) for row in await connection.fetch(_FOUND, origins, ids)]
 
 
 class _Pulling:
@@ -207,15 +210,14 @@ async def _part(
     connection: Connection, origin: str, id: str, reached: Position, sent: set[str]
 ) -> tuple[list[str], Position, bool]:
     """Return the lines of what follows `reached`, the position behind them, and whether they are the last."""
-    sql = "SELECT number, {} AS line FROM cogency.{} WHERE origin = $1 AND conversation = $2 AND number > $3"
 
-    async def read(column: str, table: str, most: int, after: int) -> list[Any]:
-        query = sql.format(column, table) + f" ORDER BY number LIMIT {most + 1}"
-        return await connection.fetch(query, origin, id, after)
+    async def read(kind: str, line: str, most: int, after: int) -> list[Any]:
+        sql = f"SELECT number, {line} AS line FROM cogency.read_{kind}($1, $2, $3, $4) ORDER BY number"
+        return await connection.fetch(sql, origin, id, after, most + 1)
 
-    events = await read("body", "events", _EVENTS, reached.event)
-    usage = await read("record", "usage", _USAGE, reached.usage)
-    edits = await read("record", "edits", _EDITS, reached.edit)
+    events = await read("events", "body", _EVENTS, reached.event)
+    usage = await read("usage", "record", _USAGE, reached.usage)
+    edits = await read("edits", "record", _EDITS, reached.edit)
     whole = len(events) <= _EVENTS and len(usage) <= _USAGE and len(edits) <= _EDITS
     events, usage, edits = events[:_EVENTS], usage[:_USAGE], edits[:_EDITS]
     digests = list(_digests([row["line"] for row in (*events, *edits)]))
@@ -235,14 +237,9 @@ async def _part(
 async def _contents(connection: Connection, origin: str, id: str, digests: list[str]) -> list[str]:
     if not digests:
         return []
-    sql = (
-        "SELECT c.digest, c.data FROM cogency.content_uses u"
-        " JOIN cogency.contents c ON c.owner = u.owner AND c.digest = u.digest"
-        " WHERE u.origin = $1 AND u.conversation = $2 AND u.digest = ANY ($3)"
-    )
     return [
         encoded({"content": digest, "size": len(data), "data": base64.b64encode(data).decode()})
-        for digest, data in await connection.fetch(sql, origin, id, digests)
+        for digest, data in await connection.fetch(_CONTENTS, origin, id, digests)
     ]
 
 

@@ -7,7 +7,7 @@ so that a late one cannot overwrite a newer row.
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -31,22 +31,26 @@ from cogency_tui.team.local_state import LocalState, Pushed, Share, shared_proje
 from cogency_tui.team.rows import Rows, folded, rows_of, storable
 
 COLUMNS = (
-    *("origin", "id", "project", "share", "parent", "call", "title", "turns", "cost", "updated", "trashed"),
-    *("folded_title", "folded_model", "folded_directory", "folded_branch", "record", "changing", "position"),
-    "revision",
+    *("origin", "id", "parent", "call", "project", "share", "title", "turns", "cost", "updated", "trashed"),
+    *("folded_title", "folded_model", "folded_directory", "folded_branch", "record", "position", "revision"),
+    "changing",
 )
-_CONVERSATION = (
+_FIXED = 4
+"""Columns of a conversation that are never updated: the first ones."""
+
+_ADD = (
     f"INSERT INTO cogency.conversations ({', '.join(COLUMNS)})"
     f" VALUES ({', '.join(f'${number}' for number in range(1, len(COLUMNS) + 1))})"
-    " ON CONFLICT (origin, id) DO UPDATE SET "
-    + ", ".join(
-        f"{name} = excluded.{name}"
-        for name in COLUMNS
-        if name not in ("origin", "id", "parent", "call", "changing")
-    )
-    + f", changing = CASE WHEN ${len(COLUMNS) + 1} THEN excluded.changing ELSE conversations.changing END"
-    ", changed = clock_timestamp()"
 )
+
+
+def _update(names: Sequence[str]) -> str:
+    """The statement that updates these columns of the conversation ($1, $2)."""
+    values = ", ".join(f"{name} = ${number}" for number, name in enumerate(names, 3))
+    return (
+        f"UPDATE cogency.conversations SET {values}, changed = clock_timestamp()"
+        " WHERE origin = $1 AND id = $2"
+    )
 
 
 def _insert(table: str, types: str) -> str:
@@ -289,11 +293,7 @@ class Pusher:
             return before
         async with self._connection.transaction():
             revision = await self._begin(origin, one.id, before)
-            await self._connection.execute(
-                "UPDATE cogency.conversations SET share = 'own', revision = $3, changed = clock_timestamp()"
-                " WHERE origin = $1 AND id = $2",
-                *(origin.id, one.id, revision),
-            )
+            await self._connection.execute(_update(("share", "revision")), origin.id, one.id, "own", revision)
         restricted = before._replace(revision=revision, audience="own")
         self._state.note_pushed(server, one.id, restricted)
         return restricted
@@ -397,7 +397,7 @@ class Pusher:
         async with self._connection.transaction():
             revision = await self._begin(origin, one.id, before)
             values = row_values(origin, one, rows, revision)
-            await self._connection.execute(_CONVERSATION, *values, rows.whole)
+            await self._put(values, is_new=not before.revision, with_changing=rows.whole)
             for sql, batch in ((_EVENTS, rows.events), (_EDITS, rows.edits), (_USAGE, rows.usage)):
                 if batch:
                     columns = [list(column) for column in zip(*batch, strict=True)]
@@ -409,12 +409,19 @@ class Pusher:
             await self._connection.execute("SELECT pg_notify('cogency', '')")
         return Pushed(rows.to, revision, one.share.name, one.share.audience)
 
+    async def _put(self, values: list[Any], *, is_new: bool, with_changing: bool) -> None:
+        # Members cannot select what ON CONFLICT DO UPDATE would read.
+        if is_new:
+            await self._connection.execute(_ADD, *values)
+        else:
+            end = len(COLUMNS) if with_changing else -1
+            await self._connection.execute(_update(COLUMNS[_FIXED:end]), *values[:2], *values[_FIXED:end])
+
     async def _change_share(self, origin: Origin, one: Shared, before: Pushed) -> Pushed:
         async with self._connection.transaction():
             revision = await self._begin(origin, one.id, before)
             await self._connection.execute(
-                "UPDATE cogency.conversations SET project = $3, share = $4, revision = $5,"
-                " changed = clock_timestamp() WHERE origin = $1 AND id = $2",
+                _update(("project", "share", "revision")),
                 *(origin.id, one.id, one.share.name, one.share.audience, revision),
             )
             await self._connection.execute("SELECT pg_notify('cogency', '')")
@@ -452,17 +459,17 @@ def row_values(origin: Origin, one: Shared, rows: Rows, revision: int) -> list[A
         *(
             origin.id,
             rows.id,
-            one.share.name,
-            one.share.audience,
             row["parent"],
             row["call"],
+            one.share.name,
+            one.share.audience,
             storable(title),
         ),
         *(row["turns"], row["cost"], row["updated"], row["trashed"] is not None),
         folded(title) if row["renamed"] else "",
         folded(f"{row['provider']}/{row['model']}"),
-        *(folded(row["project"]), folded(row["branch"]), rows.record, rows.changing),
-        *(msgspec.json.encode(rows.to).decode(), revision),
+        *(folded(row["project"]), folded(row["branch"]), rows.record),
+        *(msgspec.json.encode(rows.to).decode(), revision, rows.changing),
     ]
 
 

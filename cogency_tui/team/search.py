@@ -15,7 +15,7 @@ from cogency_tui.protocol.events import Event
 from cogency_tui.store.export_import import ConversationRecord, checked_event, decoded_record, parsed_line
 from cogency_tui.store.origins import PREFIX
 from cogency_tui.store.search.documents import Document, of_event
-from cogency_tui.store.search.matching import Condition, Match, conditions_of, title_of
+from cogency_tui.store.search.matching import Match, conditions_of, title_of
 from cogency_tui.store.search.query import Query
 from cogency_tui.store.search.ranking import closeness, score
 from cogency_tui.store.search.searcher import WINDOW, Cursor, Order
@@ -33,39 +33,14 @@ _SECONDS = 2.0
 
 _SELECT = "SELECT origin, id, updated FROM cogency.search($1::jsonb, $2)"
 _ROWS = (
-    "SELECT c.origin, c.id, c.record, c.owner, c.project, c.began, c.ended, o.name"
-    " FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS w (origin, id, place)"
-    " JOIN cogency.conversations c ON c.origin = w.origin AND c.id = w.id"
-    " JOIN cogency.origins o ON o.id = c.origin ORDER BY w.place"
+    "SELECT origin, id, record, owner, machine, project"
+    " FROM cogency.read_conversations($1, $2) ORDER BY place"
 )
-_HITS = """
-SELECT w.place, d.* FROM unnest($1::text[], $2::text[], $3::float8[], $4::float8[]) WITH ORDINALITY
-    AS w (origin, id, began, ended, place)
-CROSS JOIN LATERAL (
-    SELECT * FROM (
-        SELECT e.number AS source, e.conversation, e.type, e.at, e.body, e.folded, e.tool, e.failed, e.paths
-        FROM cogency.events e WHERE e.origin = w.origin AND e.conversation = w.id AND ({condition})
-        AND e.at >= w.began AND e.at <= w.ended
-        UNION ALL
-        SELECT -e.number, e.conversation, 'edit', e.at, e.text, e.folded, e.tool, false, e.paths
-        FROM cogency.edits e WHERE e.origin = w.origin AND e.root = w.id AND ({edits})
-        AND e.at >= w.began AND e.at <= w.ended
-    ) e
-    ORDER BY (e.folded LIKE $6) DESC, ({met}) DESC, e.source > 0 DESC, abs(e.source) DESC LIMIT $5
-) d
-"""
-_EVENTS = (
-    "SELECT number, type, body FROM cogency.events WHERE origin = $1 AND conversation = $2 AND number {} $3"
-    " ORDER BY number {} LIMIT $4"
-)
+_HITS = "SELECT * FROM cogency.hits($1, $2, $3, $4, $5)"
+_BEFORE = "SELECT number, type, body FROM cogency.read_events_until($1, $2, $3, $4)"
+_AFTER = "SELECT number, type, body FROM cogency.read_events($1, $2, $3, $4)"
 _LAST = (1 << 63) - 1
-_CALLS = """
-SELECT w.origin, w.number, min(e.number) FROM unnest($1::text[], $2::bigint[]) AS w (origin, number)
-JOIN cogency.edits d ON d.origin = w.origin AND d.number = w.number
-JOIN cogency.events e ON e.origin = d.origin AND e.conversation = d.conversation AND e.type = 'call'
-    AND strpos(e.body, '"id":' || substring(d.record FROM '"call":("[^"\\\\]+")')) > 0
-GROUP BY w.origin, w.number
-"""
+_CALLS = "SELECT origin, edit, event FROM cogency.calls_of_edits($1, $2)"
 
 
 class TeamMatch(NamedTuple):
@@ -131,8 +106,8 @@ async def preview(
 ) -> tuple[tuple[tuple[int, Event], ...], bool, bool]:
     """Return events of a conversation there as `events.around` does, without storing them."""
     number = _LAST if at is None else at
-    earlier = await connection.fetch(_EVENTS.format("<=", "DESC"), origin, id, number, before + 2)
-    later = await connection.fetch(_EVENTS.format(">", "ASC"), origin, id, number, behind + 1)
+    earlier = await connection.fetch(_BEFORE, origin, id, number, before + 2)
+    later = await connection.fetch(_AFTER, origin, id, number, behind + 1)
     rows = [*reversed(earlier[: before + 1]), *later[:behind]]
     found = await asyncio.to_thread(_events, rows)
     return found, len(earlier) > before + 1, len(later) > behind
@@ -225,7 +200,7 @@ class _Search:
             conversation = _conversation(row)
             if conversation is not None:
                 match = self._match(conversation, documents.get(place, []), most)
-                found.append(TeamMatch(match, row["owner"], row["name"], row["project"]))
+                found.append(TeamMatch(match, row["owner"], row["machine"], row["project"]))
         return found
 
     def _match(self, conversation: StoredConversation, documents: list[Document], most: int) -> Match:
@@ -238,23 +213,11 @@ class _Search:
     async def _hits(self, rows: Sequence[Any], most: int) -> list[Any]:
         if not self._conditions or not rows:
             return []
-        wanted = [each for each in self._conditions if each.is_term] or self._conditions
-        values: list[object] = [
-            *([row[name] for row in rows] for name in ("origin", "id", "began", "ended")),
-            most + 1,
-            _like(self._query.phrase) if self._query.phrase else "",
-        ]
-        on_events, on_edits, met = list[str](), list[str](), list[str]()
-        for condition in wanted:
-            on_event, on_edit = _sql(condition, self._query, values)
-            on_events.append(on_event)
-            on_edits.append(on_edit)
-            if condition.is_term:
-                met.append(f"({on_event})::int")
-        sql = _HITS.format(
-            condition=" OR ".join(on_events), edits=" OR ".join(on_edits), met=" + ".join(met) or "NULL::int"
-        )
-        return await self._connection.fetch(sql, *values)
+        documents: list[list[str]] = self._asked["documents"]
+        wanted = [each for each in documents if each[0] == "term"] or documents
+        phrase = storable(self._query.phrase)
+        origins, ids = [row["origin"] for row in rows], [row["id"] for row in rows]
+        return await self._connection.fetch(_HITS, json.dumps(wanted), phrase, origins, ids, most + 1)
 
 
 def _asked(query: Query, project: str | None) -> dict[str, Any]:
@@ -274,26 +237,6 @@ def _asked(query: Query, project: str | None) -> dict[str, Any]:
     }
     given = {"since": query.since, "before": query.before, "project": project, "seconds": _SECONDS}
     return asked | {name: value for name, value in given.items() if value is not None}
-
-
-def _sql(condition: Condition, query: Query, values: list[object]) -> tuple[str, str]:
-    """The condition on an event and on an edit; its text is added to `values`."""
-    never = "false"
-    if condition.fact.startswith("t") and not condition.is_term and not condition.text:
-        values.append(_like(condition.fact[1:]))
-        return f"e.type = 'call' AND e.tool LIKE ${len(values)}", never
-    values.append(_like(condition.text))
-    here = f"${len(values)}"
-    if condition.fact == "e":
-        return f"e.failed AND e.folded LIKE {here}", never
-    if condition.is_term:
-        return f"e.folded LIKE {here}", f"e.folded LIKE {here}"
-    return f"e.paths LIKE {here}", f"e.paths LIKE {here}"
-
-
-def _like(text: str) -> str:
-    escaped = storable(text).replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
-    return f"%{escaped}%"
 
 
 def _document(row: Any) -> Document | None:

@@ -272,9 +272,9 @@ def _words() -> tuple[list[str], list[float]]:
 
 _KEY = ("origin", "conversation")
 _LOADED = {
-    "events": (*_KEY, "number", "at", "type", "tool", "failed", "paths", "folded", "body"),
+    "events": (*_KEY, "number", "at", "type", "tool", "failed", "paths", "folded", "body", "readers"),
     "conversations": ("owner", "began", "ended", *COLUMNS),
-    "edits": (*_KEY, "number", "at", "root", "tool", "paths", "folded", "text", "record"),
+    "edits": (*_KEY, "number", "at", "root", "tool", "paths", "folded", "text", "record", "readers"),
     "usage": (*_KEY, "number", "at", "provider", "model", "input", "output", "cached", "cost", "record"),
     "contents": ("owner", "digest", "data"),
     "content_uses": (*_KEY, "digest", "owner"),
@@ -292,6 +292,12 @@ async def _fill_month(url: str, month: Month, events: int, writers: int) -> int:
         return await _Loading(connection, month, events, writers).load()
     finally:
         await connection.close()
+
+
+def _readers(session: Session) -> str:
+    """Who may read it, as the schema names them."""
+    readers = {"own": f"user {member(session.owner)}", "project": f"project {session.share.name}"}
+    return readers.get(session.share.audience, "team")
 
 
 class _Loading:
@@ -332,7 +338,8 @@ class _Loading:
                 return
             session = sessions.make(number, begun)
             rows = rows_for(session)
-            yield from ((origin_of(session.owner).id, rows.id, *row) for row in rows.events)
+            origin, readers = origin_of(session.owner).id, _readers(session)
+            yield from ((origin, rows.id, *row, readers) for row in rows.events)
             self._collect(session, rows)
             self._count += len(rows.events)
 
@@ -341,7 +348,7 @@ class _Loading:
         times = [row[1] for row in (*rows.events, *rows.edits)]
         values = row_values(origin, session.shared, rows, 1)
         others["conversations"].append((owner, min(times), max(times), *values))
-        others["edits"] += [(origin.id, rows.id, *row) for row in rows.edits]
+        others["edits"] += [(origin.id, rows.id, *row, _readers(session)) for row in rows.edits]
         others["usage"] += [(origin.id, rows.id, *row) for row in rows.usage]
         others["contents"] += [(owner, *row) for row in rows.contents]
         others["content_uses"] += [(origin.id, rows.id, digest, owner) for digest, _ in rows.contents]
@@ -357,8 +364,8 @@ class _Loading:
         await run(f"ALTER TABLE {table} ADD PRIMARY KEY (origin, conversation, number, at)")
         if name == "edits":
             await run(f"CREATE INDEX ON {table} (origin, root)")
-        await run(f"CREATE INDEX ON {table} USING gin (folded gin_trgm_ops)")
+        await run(f"CREATE INDEX ON {table} USING gin (cogency.row_keys(readers, folded))")
         where = " WHERE paths <> ''" * (name == "events")
-        await run(f"CREATE INDEX ON {table} USING gin (paths gin_trgm_ops){where}")
+        await run(f"CREATE INDEX ON {table} USING gin (cogency.row_keys(readers, paths)){where}")
         await run(f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY")
         await run(f"ALTER TABLE cogency.{name} ATTACH PARTITION {table} FOR VALUES {bounds}")

@@ -34,7 +34,7 @@ async def test_rows_that_are_loaded_are_those_of_a_push(ada: Member, server: Ser
         id = session.conversation.id
         for table, expected in values(rows).items():
             sql = f"SELECT * FROM cogency.{table} WHERE conversation = $1 ORDER BY number"
-            assert [tuple(row)[2:] for row in await root.fetch(sql, id)] == expected
+            assert [tuple(row)[2 : 2 + len(expected[0])] for row in await root.fetch(sql, id)] == expected
         sql = "SELECT c.digest, c.data FROM cogency.contents c JOIN cogency.content_uses u USING (digest)"
         found = await root.fetch(f"{sql} WHERE u.conversation = $1", id)
         assert sorted((row["digest"], row["data"]) for row in found) == sorted(rows.contents)

@@ -13,7 +13,8 @@ from cogency_tui.team.schema import VERSION, setup_script
 from tests.team.postgres import ADMINISTRATOR, Server, set_up, wait_for_a_lock
 
 ORIGIN = {"ada": "a" * 20, "grace": "b" * 20}
-TABLES = ("events", "edits", "usage", "content_uses")
+TABLES = ("events", "edits", "usage")
+CONTENTS = "SELECT data FROM cogency.read_contents($1, $2, $3)"
 
 
 @asynccontextmanager
@@ -87,7 +88,8 @@ async def test_a_user_sees_own_conversations_those_of_their_projects_and_the_tea
             assert await seen(grace, table) == {"p", "t"}, table
         assert await found(ada) == {"o", "p", "q", "t"}
         assert await found(grace) == {"p", "t"}
-        assert await grace.fetchval("SELECT data FROM cogency.contents") == b"x"
+        assert await grace.fetchval(CONTENTS, ORIGIN["ada"], "t", ["0" * 64]) == b"x"
+        assert await grace.fetchval(CONTENTS, ORIGIN["ada"], "o", ["0" * 64]) is None
         # Who leaves the project no longer sees it.
         async with as_user(server, database, "root") as root:
             await root.execute("DELETE FROM cogency.members WHERE member = 'grace'")
@@ -101,7 +103,7 @@ async def test_an_outsider_sees_nothing_and_can_do_nothing(server: Server, datab
         for sql in (
             *(
                 f"SELECT * FROM cogency.{table}"
-                for table in ("conversations", "contents", "origins", *TABLES)
+                for table in ("conversations", "contents", "content_uses", "origins", *TABLES)
             ),
             "SELECT * FROM cogency.events_2026_01",
             "SELECT * FROM cogency.search('{}', 10)",
@@ -150,7 +152,7 @@ async def test_nobody_changes_what_was_pushed_nor_writes_for_another(server: Ser
             "INSERT INTO cogency.content_uses VALUES ($1, 'h', $2)", ORIGIN["grace"], "2" * 64
         )
         await ada.execute("INSERT INTO cogency.contents (digest, data) VALUES ($1, 'secret')", "2" * 64)
-        assert not await grace.fetch("SELECT FROM cogency.contents WHERE digest = $1", "2" * 64)
+        assert not await grace.fetch(CONTENTS, ORIGIN["grace"], "h", ["2" * 64])
 
 
 async def test_who_leaves_a_project_writes_no_more_into_it_but_can_withdraw(
@@ -162,7 +164,10 @@ async def test_who_leaves_a_project_writes_no_more_into_it_but_can_withdraw(
             await add(ada, "ada", id, "project")
         await root.execute("DELETE FROM cogency.members WHERE member = 'ada'")
         for sql in (
-            *(f"INSERT INTO cogency.{table} SELECT * FROM cogency.{table}" for table in TABLES),
+            f"INSERT INTO cogency.events VALUES ('{ORIGIN['ada']}', 'p', 2, 0, 'user', '', false, '', '', '')",
+            f"INSERT INTO cogency.edits VALUES ('{ORIGIN['ada']}', 'p', 2, 0, 'p', '', '', '', '', '')",
+            f"INSERT INTO cogency.usage VALUES ('{ORIGIN['ada']}', 'p', 2, 0, '', '', 0, 0, 0, 0, '')",
+            f"INSERT INTO cogency.content_uses VALUES ('{ORIGIN['ada']}', 'p', '{'1' * 64}')",
             "UPDATE cogency.conversations SET title = 'x'",
             "UPDATE cogency.conversations SET share = 'team'",
         ):
@@ -464,11 +469,14 @@ async def test_what_was_there_before_a_step_is_there_after_it(
         await add(ada, "ada", "u", "team")
         assert await found(ada) == {"t", "u"}
         assert await found(ada, "a.py") == {"t", "u"}
-        rows = await ada.fetch("SELECT began, ended FROM cogency.conversations")
-        assert {tuple(row) for row in rows} == {(1767225600.0, 1767225600.0)}
+        rows = await administrator.fetch("SELECT began, ended, readers FROM cogency.conversations")
+        assert {tuple(row) for row in rows} == {(1767225600.0, 1767225600.0, "team")}
         for table in ("events", "edits"):
-            rows = await ada.fetch(f"SELECT conversation, tableoid::regclass::text FROM cogency.{table}")
-            assert {tuple(row) for row in rows} == {(id, f"cogency.{table}_2026_01") for id in ("t", "u")}
+            rows = await administrator.fetch(
+                f"SELECT conversation, tableoid::regclass::text, readers FROM cogency.{table}"
+            )
+            places = {(id, f"cogency.{table}_2026_01", "team") for id in ("t", "u")}
+            assert {tuple(row) for row in rows} == places
 
 
 LARGE = "repeat('x', 33554433)"

@@ -20,6 +20,7 @@ STEPS: tuple[Step, ...] = (
     Step("0002_finite", 1),
     Step("0003_windows", 1),
     Step("0004_members", 4),
+    Step("0005_readers", 5),
 )
 
 VERSION = len(STEPS)

@@ -1,0 +1,423 @@
+-- Members reach what conversations contain by functions alone, and a search reads nothing of what its user may not
+-- see, not even keys of an index.
+--
+-- PostgreSQL evaluates comparisons of texts before the policy of a table, and EXPLAIN ANALYZE tells whether one held:
+-- so a member with SQL of their own could have read, by range after range, what the policy hides. And by the counters
+-- of the index of texts they could have found out whether a word occurs there.
+
+-- Each key of the index of texts is a trigram together with those who may read the row.
+
+-- Who may read a conversation, and the rows of it: its owner, the members of a project, or the team.
+ALTER TABLE cogency.conversations ADD readers text NOT NULL GENERATED ALWAYS AS (
+    CASE share WHEN 'own' THEN 'user ' || owner WHEN 'project' THEN 'project ' || project ELSE 'team' END
+) STORED;
+
+DROP INDEX cogency.events_by_text, cogency.events_by_path, cogency.edits_by_text, cogency.edits_by_path;
+ALTER TABLE cogency.events ADD readers text NOT NULL DEFAULT '';
+ALTER TABLE cogency.edits ADD readers text NOT NULL DEFAULT '';
+UPDATE cogency.events e SET readers = c.readers FROM cogency.conversations c
+    WHERE c.origin = e.origin AND c.id = e.conversation;
+UPDATE cogency.edits e SET readers = c.readers FROM cogency.conversations c
+    WHERE c.origin = e.origin AND c.id = e.conversation;
+
+CREATE FUNCTION cogency.set_readers() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    SELECT c.readers INTO NEW.readers FROM cogency.conversations c
+        WHERE c.origin = NEW.origin AND c.id = NEW.conversation;
+    NEW.readers := coalesce(NEW.readers, '');
+    RETURN NEW;
+END
+$$;
+CREATE FUNCTION cogency.change_readers() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    -- Wait for rows that move to another partition: they would not be found.
+    LOCK TABLE cogency.events, cogency.edits IN ROW EXCLUSIVE MODE;
+    UPDATE cogency.events SET readers = NEW.readers WHERE origin = NEW.origin AND conversation = NEW.id;
+    UPDATE cogency.edits SET readers = NEW.readers WHERE origin = NEW.origin AND conversation = NEW.id;
+    RETURN NULL;
+END
+$$;
+REVOKE ALL ON FUNCTION cogency.set_readers, cogency.change_readers FROM PUBLIC;
+CREATE TRIGGER set_readers BEFORE INSERT ON cogency.events FOR EACH ROW EXECUTE FUNCTION cogency.set_readers();
+CREATE TRIGGER set_readers BEFORE INSERT ON cogency.edits FOR EACH ROW EXECUTE FUNCTION cogency.set_readers();
+CREATE TRIGGER change_readers AFTER UPDATE ON cogency.conversations FOR EACH ROW
+    WHEN (OLD.readers <> NEW.readers) EXECUTE FUNCTION cogency.change_readers();
+
+-- The keys of a row in the index.
+CREATE FUNCTION cogency.row_keys(readers text, given text) RETURNS bigint[]
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN (
+    SELECT coalesce(array_agg(hashtextextended(trigram, hashtextextended(readers, 0))), '{}')
+    FROM unnest(show_trgm(given)) trigram
+);
+-- The keys of each row that has a text somewhere in it. Which trigrams are at its edge, depends on what is around.
+CREATE FUNCTION cogency.text_keys(readers text, given text) RETURNS bigint[]
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN (
+    SELECT coalesce(array_agg(hashtextextended(trigram, hashtextextended(readers, 0))), '{}') FROM (
+        SELECT unnest(show_trgm(given))
+        INTERSECT SELECT unnest(show_trgm('q' || given || 'q'))
+        INTERSECT SELECT unnest(show_trgm('7' || given || '7'))
+    ) certain (trigram)
+);
+-- Whoever adds a row computes its keys.
+REVOKE ALL ON FUNCTION cogency.row_keys, cogency.text_keys FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION cogency.row_keys TO cogency_member;
+
+CREATE INDEX events_by_text ON cogency.events USING gin (cogency.row_keys(readers, folded));
+CREATE INDEX events_by_path ON cogency.events USING gin (cogency.row_keys(readers, paths)) WHERE paths <> '';
+CREATE INDEX edits_by_text ON cogency.edits USING gin (cogency.row_keys(readers, folded));
+CREATE INDEX edits_by_path ON cogency.edits USING gin (cogency.row_keys(readers, paths));
+
+-- Reading. Only keys, owners and times can be selected; the policies hold for them, and say what the functions give.
+
+REVOKE SELECT ON cogency.conversations, cogency.events, cogency.edits, cogency.usage, cogency.contents,
+    cogency.content_uses FROM cogency_member;
+GRANT SELECT (origin, id, owner, parent, call, updated, revision, changed) ON cogency.conversations TO cogency_member;
+GRANT SELECT (origin, conversation, number, at) ON cogency.events, cogency.edits, cogency.usage TO cogency_member;
+
+-- Return those whose conversations the user may read, beside their own.
+CREATE FUNCTION cogency.readers() RETURNS text[]
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT ARRAY['user ' || session_user, 'team']
+        || ARRAY(SELECT 'project ' || m.project FROM cogency.members m WHERE m.member = session_user)
+$$;
+
+-- Return whether the user may read a conversation.
+CREATE FUNCTION cogency.reads(given_origin text, given_id text) RETURNS boolean
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT EXISTS (
+        SELECT FROM cogency.conversations c WHERE c.origin = given_origin AND c.id = given_id
+        AND (c.owner = session_user OR c.readers = ANY (cogency.readers()))
+    )
+$$;
+
+CREATE FUNCTION cogency.read_conversations(origins text[], ids text[])
+RETURNS TABLE (
+    place bigint, origin text, id text, owner text, machine text, project text, title text, call text, record text,
+    changing text, "position" text, revision bigint
+)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT w.place, c.origin, c.id, c.owner, o.name, c.project, c.title, c.call, c.record, c.changing, c.position,
+        c.revision
+    FROM unnest(origins, ids) WITH ORDINALITY AS w (origin, id, place)
+    JOIN cogency.conversations c ON c.origin = w.origin AND c.id = w.id
+    JOIN cogency.origins o ON o.id = c.origin
+    WHERE cogency.reads(w.origin, w.id) ORDER BY w.place
+$$;
+
+CREATE FUNCTION cogency.read_events(given_origin text, given_id text, after bigint, most integer)
+RETURNS TABLE (number bigint, type text, body text)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT e.number, e.type, e.body FROM cogency.events e
+    WHERE cogency.reads(given_origin, given_id)
+        AND e.origin = given_origin AND e.conversation = given_id AND e.number > after
+    ORDER BY e.number LIMIT most
+$$;
+-- The same, backwards from a number.
+CREATE FUNCTION cogency.read_events_until(given_origin text, given_id text, last bigint, most integer)
+RETURNS TABLE (number bigint, type text, body text)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT e.number, e.type, e.body FROM cogency.events e
+    WHERE cogency.reads(given_origin, given_id)
+        AND e.origin = given_origin AND e.conversation = given_id AND e.number <= last
+    ORDER BY e.number DESC LIMIT most
+$$;
+CREATE FUNCTION cogency.read_usage(given_origin text, given_id text, after bigint, most integer)
+RETURNS TABLE (number bigint, record text)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT u.number, u.record FROM cogency.usage u
+    WHERE cogency.reads(given_origin, given_id)
+        AND u.origin = given_origin AND u.conversation = given_id AND u.number > after
+    ORDER BY u.number LIMIT most
+$$;
+CREATE FUNCTION cogency.read_edits(given_origin text, given_id text, after bigint, most integer)
+RETURNS TABLE (number bigint, record text)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT e.number, e.record FROM cogency.edits e
+    WHERE cogency.reads(given_origin, given_id)
+        AND e.origin = given_origin AND e.conversation = given_id AND e.number > after
+    ORDER BY e.number LIMIT most
+$$;
+CREATE FUNCTION cogency.read_contents(given_origin text, given_id text, digests text[])
+RETURNS TABLE (digest text, data bytea)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT c.digest, c.data FROM cogency.content_uses u
+    JOIN cogency.contents c ON c.owner = u.owner AND c.digest = u.digest
+    WHERE cogency.reads(given_origin, given_id)
+        AND u.origin = given_origin AND u.conversation = given_id AND u.digest = ANY (digests)
+$$;
+
+-- Return the numbers of the events that called what made these edits.
+CREATE FUNCTION cogency.calls_of_edits(origins text[], numbers bigint[])
+RETURNS TABLE (origin text, edit bigint, event bigint)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT d.origin, d.number, min(e.number) FROM unnest(origins, numbers) AS w (origin, number)
+    JOIN cogency.edits d ON d.origin = w.origin AND d.number = w.number
+    JOIN cogency.events e ON e.origin = d.origin AND e.conversation = d.conversation AND e.type = 'call'
+        AND strpos(e.body, '"id":' || substring(d.record FROM '"call":("[^"\\]+")')) > 0
+    WHERE cogency.reads(d.origin, d.conversation)
+    GROUP BY d.origin, d.number
+$$;
+
+-- The condition of a query on events, on edits and on titles.
+CREATE FUNCTION cogency.condition(kind text, given text, OUT on_event text, OUT on_edit text, OUT on_title text)
+LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    pattern CONSTANT text := cogency.like_pattern(given);
+BEGIN
+    on_event := CASE kind
+        WHEN 'term' THEN format('e.folded LIKE %L', pattern)
+        WHEN 'file' THEN format('e.paths <> '''' AND e.paths LIKE %L', pattern)
+        WHEN 'tool' THEN format('e.type = ''call'' AND e.tool LIKE %L', pattern)
+        ELSE format('e.failed AND e.folded LIKE %L', pattern)
+    END;
+    on_edit := CASE kind
+        WHEN 'term' THEN format('e.folded LIKE %L', pattern)
+        WHEN 'file' THEN format('e.paths LIKE %L', pattern)
+        ELSE 'false'
+    END;
+    on_title := CASE kind
+        WHEN 'term' THEN format('c.folded_title <> '''' AND c.folded_title LIKE %L', pattern)
+        ELSE 'false'
+    END;
+END
+$$;
+
+-- Return the events and edits of these conversations that meet one of the conditions: of each at most so many, those
+-- first that have the phrase, or meet the most terms.
+CREATE FUNCTION cogency.hits(documents jsonb, phrase text, origins text[], ids text[], most integer)
+RETURNS TABLE (
+    place bigint, source bigint, conversation text, type text, at double precision, body text, tool text, paths text
+)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    on_event text;
+    on_edit text;
+    terms text;
+BEGIN
+    SELECT string_agg(f.on_event, ' OR '), string_agg(f.on_edit, ' OR '),
+        string_agg(format('(%s)::integer', f.on_event), ' + ') FILTER (WHERE d ->> 0 = 'term')
+    INTO on_event, on_edit, terms
+    FROM jsonb_array_elements(documents) d, cogency.condition(d ->> 0, d ->> 1) f;
+    RETURN QUERY EXECUTE format(
+        'SELECT w.place, d.source, d.conversation, d.type, d.at, d.body, d.tool, d.paths'
+        ' FROM unnest($1, $2) WITH ORDINALITY AS w (origin, id, place)'
+        ' JOIN cogency.conversations c ON c.origin = w.origin AND c.id = w.id'
+        ' CROSS JOIN LATERAL ('
+        'SELECT * FROM ('
+        'SELECT e.number AS source, e.conversation, e.type, e.at, e.body, e.folded, e.tool, e.paths'
+        ' FROM cogency.events e WHERE e.origin = c.origin AND e.conversation = c.id AND (%s)'
+        ' AND e.at >= c.began AND e.at <= c.ended'
+        ' UNION ALL'
+        ' SELECT -e.number, e.conversation, ''edit'', e.at, e.text, e.folded, e.tool, e.paths'
+        ' FROM cogency.edits e WHERE e.origin = c.origin AND e.root = c.id AND e.readers = c.readers AND (%s)'
+        ' AND e.at >= c.began AND e.at <= c.ended'
+        ') e ORDER BY (e.folded LIKE $3) DESC, (%s) DESC, e.source > 0 DESC, abs(e.source) DESC LIMIT $4'
+        ') d WHERE cogency.reads(w.origin, w.id)',
+        on_event, on_edit, coalesce(terms, 'NULL::integer')
+    ) USING origins, ids, CASE phrase WHEN '' THEN '' ELSE cogency.like_pattern(phrase) END, most;
+END
+$$;
+
+REVOKE ALL ON FUNCTION cogency.readers, cogency.reads, cogency.read_conversations, cogency.read_events,
+    cogency.read_events_until, cogency.read_usage, cogency.read_edits, cogency.read_contents, cogency.calls_of_edits,
+    cogency.condition, cogency.hits FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION cogency.readers, cogency.read_conversations, cogency.read_events,
+    cogency.read_events_until, cogency.read_usage, cogency.read_edits, cogency.read_contents, cogency.calls_of_edits,
+    cogency.hits TO cogency_member;
+
+-- The search: conversations that the user may see and that meet all conditions, the last updated first. As
+-- the function's owner it may use the indexes of texts, which no query under row-level security may: of them it
+-- reads the keys of what the user may see.
+--
+-- The newest are tried one by one, of which often enough will do. Where few do, the condition that fewest rows
+-- meet is looked up in the index, month by month: what conversations of a month have is of that month, but
+-- for those that span several, which are tried. So are those of the user in a project that they have left. After
+-- `seconds` it returns, and a last row without an id says up to which time it has come.
+CREATE OR REPLACE FUNCTION cogency.search(asked jsonb, most integer)
+RETURNS TABLE (origin text, id text, updated double precision)
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
+SET work_mem = '64MB' AS $$
+DECLARE
+    allowed CONSTANT text[] := cogency.readers();
+    visible text[] := ARRAY['c.call IS NULL', 'NOT c.trashed'];
+    holds text := 'true';
+    is_single boolean := jsonb_array_length(coalesce(asked -> 'documents', '[]')) = 1;
+    events_with text[] := ARRAY[]::text[];
+    edits_with text[] := ARRAY[]::text[];
+    titles_with text[] := ARRAY[]::text[];
+    wanted integer := least(greatest(most, 1), 1000);
+    in_span CONSTANT text := 'e.at >= c.began AND e.at <= c.ended';
+    by_update CONSTANT text := ' ORDER BY c.updated DESC, c.id DESC, c.origin DESC';
+    of_row CONSTANT text := 'c.origin, c.id, c.updated, c.began, c.ended, c.folded_title';
+    below text := 'true';
+    left_behind text := '';
+    in_month text;
+    tried integer := 128;
+    met integer;
+    -- The condition that is looked up: its place, and how many rows meet it, up to a limit.
+    rarest integer;
+    fewest integer;
+    newest double precision;
+    first double precision;
+    next double precision;
+    month timestamp;
+    count integer;
+    pattern text;
+    keys text;
+    on_event text;
+    on_edit text;
+    on_title text;
+    until CONSTANT timestamptz :=
+        clock_timestamp() + make_interval(secs => coalesce((asked ->> 'seconds')::double precision, 2));
+    last record;
+    each jsonb;
+BEGIN
+    visible := visible || format('(c.owner = %L OR c.readers = ANY (%L))', session_user, allowed);
+    IF asked ? 'project' THEN
+        visible := visible || format('c.project = %L', asked ->> 'project');
+    END IF;
+    IF asked ? 'without' THEN
+        visible := visible || format(
+            'NOT (c.origin = %L AND c.id = %L)', asked -> 'without' ->> 0, asked -> 'without' ->> 1);
+    END IF;
+    IF asked ? 'since' THEN
+        visible := visible || format('c.updated >= %L::double precision', asked ->> 'since');
+    END IF;
+    IF asked ? 'before' THEN
+        visible := visible || format('c.updated < %L::double precision', asked ->> 'before');
+    END IF;
+    FOR each IN SELECT jsonb_array_elements(coalesce(asked -> 'costs', '[]')) LOOP
+        visible := visible || CASE each ->> 0
+            WHEN '=' THEN format('abs(c.cost - %L) < 0.005', each ->> 1)
+            WHEN '<' THEN format('c.cost < %L', each ->> 1)
+            WHEN '<=' THEN format('c.cost <= %L', each ->> 1)
+            WHEN '>' THEN format('c.cost > %L', each ->> 1)
+            ELSE format('c.cost >= %L', each ->> 1)
+        END;
+    END LOOP;
+    FOR each IN SELECT jsonb_array_elements(coalesce(asked -> 'rows', '[]')) LOOP
+        pattern := cogency.like_pattern(each ->> 1);
+        visible := visible || CASE each ->> 0
+            WHEN 'model' THEN format('c.folded_model LIKE %L', pattern)
+            WHEN 'directory' THEN format('c.folded_directory LIKE %L', pattern)
+            WHEN 'from' THEN format(
+                '(lower(c.owner) LIKE %1$L OR EXISTS ('
+                'SELECT FROM cogency.origins o WHERE o.id = c.origin AND lower(o.name) LIKE %1$L))', pattern)
+            ELSE format('c.folded_branch LIKE %L', pattern)
+        END;
+    END LOOP;
+    FOR each IN SELECT jsonb_array_elements(coalesce(asked -> 'documents', '[]')) LOOP
+        SELECT * INTO on_event, on_edit, on_title FROM cogency.condition(each ->> 0, each ->> 1);
+        holds := holds || format(
+            ' AND (%s OR (SELECT true FROM cogency.events e WHERE e.origin = c.origin AND e.conversation = c.id'
+            ' AND %s AND %s LIMIT 1) OR (SELECT true FROM cogency.edits e WHERE e.origin = c.origin'
+            ' AND e.root = c.id AND %s AND %s LIMIT 1))',
+            on_title, in_span, on_event, in_span, on_edit);
+        IF each ->> 0 <> 'tool' THEN
+            SELECT string_agg(format(
+                'cogency.row_keys(e.readers, e.%s) @> %L::bigint[]',
+                CASE each ->> 0 WHEN 'file' THEN 'paths' ELSE 'folded' END, found.keys
+            ), ' OR ') INTO keys
+            FROM (SELECT cogency.text_keys(r, each ->> 1) AS keys FROM unnest(allowed) r) found
+            WHERE cardinality(found.keys) > 0;
+            IF keys IS NOT NULL THEN
+                events_with := events_with || format('(%s) AND %s', keys, on_event);
+                edits_with := edits_with || format('(%s) AND %s', keys, on_edit);
+                titles_with := titles_with || on_title;
+            END IF;
+        END IF;
+    END LOOP;
+    IF asked ? 'above' THEN
+        below := format(
+            '(c.updated, c.id, c.origin) < (%L::double precision, %L, %L)',
+            asked -> 'above' ->> 0, asked -> 'above' ->> 1, asked -> 'above' ->> 2);
+    END IF;
+
+    LOOP
+        RETURN QUERY EXECUTE format(
+            'SELECT c.origin, c.id, c.updated FROM (SELECT %s FROM cogency.conversations c WHERE %s AND %s%s'
+            ' LIMIT %s) c WHERE %s%s LIMIT %s',
+            of_row, array_to_string(visible, ' AND '), below, by_update, tried, holds, by_update, wanted);
+        GET DIAGNOSTICS met = ROW_COUNT;
+        wanted := wanted - met;
+        EXECUTE format(
+            'SELECT c.updated, c.id, c.origin FROM cogency.conversations c WHERE %s AND %s%s OFFSET %s LIMIT 1',
+            array_to_string(visible, ' AND '), below, by_update, tried - 1) INTO last;
+        IF wanted <= 0 OR last.id IS NULL THEN
+            RETURN;
+        END IF;
+        below := format(
+            '(c.updated, c.id, c.origin) < (%L::double precision, %L, %L)', last.updated, last.id, last.origin);
+        EXIT WHEN met * 16 < tried AND cardinality(events_with) > 0;
+        tried := 512;
+    END LOOP;
+
+    IF EXISTS (
+        SELECT FROM cogency.conversations c WHERE c.owner = session_user AND c.readers <> ALL (allowed)
+    ) THEN
+        left_behind := format(
+            ' UNION ALL SELECT c.origin, c.id, false FROM cogency.conversations c'
+            ' WHERE c.owner = %L AND c.readers <> ALL (%L)', session_user, allowed);
+    END IF;
+    LOOP
+        EXECUTE format(
+            'SELECT c.updated FROM cogency.conversations c WHERE %s AND %s%s LIMIT 1',
+            array_to_string(visible, ' AND '), below, by_update) INTO newest;
+        EXIT WHEN newest IS NULL;
+        IF newest < 1577836800 THEN
+            first := '-infinity';
+            next := 1577836800;
+        ELSIF newest < 4102444800 THEN
+            month := date_trunc('month', to_timestamp(newest) AT TIME ZONE 'UTC');
+            first := extract(epoch FROM month AT TIME ZONE 'UTC');
+            next := extract(epoch FROM (month + interval '1 month') AT TIME ZONE 'UTC');
+        ELSE
+            first := 4102444800;
+            next := 'infinity';
+        END IF;
+        in_month := format('e.at >= %L::double precision AND e.at < %L::double precision', first, next);
+        IF rarest IS NULL THEN
+            FOR place IN 1 .. cardinality(events_with) LOOP
+                IF cardinality(events_with) > 1 THEN
+                    EXECUTE format(
+                        'SELECT count(*) FROM (SELECT FROM cogency.events e WHERE %s AND %s LIMIT 1000) e',
+                        in_month, events_with[place]) INTO count;
+                END IF;
+                IF rarest IS NULL OR count < fewest THEN
+                    rarest := place;
+                    fewest := count;
+                END IF;
+            END LOOP;
+        END IF;
+        RETURN QUERY EXECUTE format(
+            'WITH found AS MATERIALIZED (SELECT f.origin, f.id, bool_or(f.known) AS known FROM ('
+            'SELECT e.origin, e.conversation AS id, true AS known FROM cogency.events e WHERE %1$s AND %2$s'
+            ' UNION ALL SELECT e.origin, e.root, true FROM cogency.edits e WHERE %1$s AND %3$s'
+            ' UNION ALL SELECT c.origin, c.id, true FROM cogency.conversations c'
+            ' WHERE c.call IS NULL AND NOT c.trashed AND c.updated >= %5$L::double precision AND %4$s'
+            ' UNION ALL SELECT c.origin, c.id, false FROM cogency.conversations c'
+            ' WHERE c.call IS NULL AND NOT c.trashed AND c.updated >= %5$L::double precision AND %6$s'
+            ' AND (c.began < %5$L::double precision OR c.ended >= %7$L::double precision)%13$s'
+            ') f GROUP BY 1, 2)'
+            ' SELECT c.origin, c.id, c.updated FROM (SELECT %8$s, f.known FROM cogency.conversations c'
+            ' JOIN found f ON f.origin = c.origin AND f.id = c.id'
+            ' WHERE c.updated >= %5$L::double precision AND %6$s AND %9$s%10$s OFFSET 0) c'
+            ' WHERE %11$s%10$s LIMIT %12$s',
+            in_month, events_with[rarest], edits_with[rarest], titles_with[rarest], first, below, next, of_row,
+            array_to_string(visible, ' AND '), by_update,
+            CASE WHEN is_single THEN '(c.known OR ' || holds || ')' ELSE holds END, wanted, left_behind);
+        GET DIAGNOSTICS met = ROW_COUNT;
+        wanted := wanted - met;
+        EXIT WHEN wanted <= 0;
+        below := format('c.updated < %L::double precision', first);
+        IF clock_timestamp() > until THEN
+            RETURN QUERY SELECT NULL::text, NULL::text, first;
+            RETURN;
+        END IF;
+    END LOOP;
+END
+$$;

@@ -1,0 +1,181 @@
+"""What a member with SQL of their own can find out about what they may not see: by the work of a search, by
+comparisons under row-level security, and by the planner's statistics."""
+
+import json
+from collections.abc import AsyncGenerator
+
+import asyncpg
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from cogency_tui.team.connection import Connection, connect
+from cogency_tui.team.rows import folded
+from tests.team.postgres import Server
+from tests.team.test_schema import ORIGIN, add, as_user
+
+HIDDEN, ABSENT, OWN = "zebra crossing", "zebro crossing", "shared handler"
+CONVERSATIONS = 150
+"""More than a search tries one by one."""
+
+COUNTERS = """
+SELECT i.schemaname || '.' || i.indexrelname, i.idx_tup_read, i.idx_tup_fetch, s.idx_blks_read + s.idx_blks_hit
+FROM pg_stat_all_indexes i JOIN pg_statio_all_indexes s USING (indexrelid) WHERE i.schemaname IN ('cogency', 'pg_toast')
+UNION ALL
+SELECT t.schemaname || '.' || t.relname, t.seq_tup_read, t.n_tup_ins + t.n_tup_upd, s.heap_blks_read + s.heap_blks_hit
+    + coalesce(s.toast_blks_read + s.toast_blks_hit, 0)
+FROM pg_stat_all_tables t JOIN pg_statio_all_tables s USING (relid) WHERE t.schemaname = 'cogency'
+"""
+
+
+@pytest.fixture
+async def grace(server: Server, database: str) -> AsyncGenerator[Connection]:
+    """A member who sees conversations of ada's, and not what one of hers contains."""
+    async with as_user(server, database, "ada") as ada, as_user(server, database, "root") as root:
+        await add(ada, "ada", "hidden", "own", "secret")
+        await _say(ada, "hidden", 2, 3000, f"{HIDDEN} % {{}}")
+        for number in range(CONVERSATIONS):
+            await add(ada, "ada", f"t{number}", "team")
+            await _say(ada, f"t{number}", 2, 20, "something else {}")
+        # The oldest one has it, so that the index is used for it.
+        await ada.execute(
+            "UPDATE cogency.conversations SET updated = 1767225601 + substr(id, 2)::integer WHERE id LIKE 't%'"
+        )
+        await _say(ada, "t0", 50, 2, OWN)
+        await root.execute("VACUUM ANALYZE")
+    async with as_user(server, database, "grace") as connection:
+        yield connection
+
+
+async def _say(ada: Connection, id: str, first: int, count: int, text: str) -> None:
+    await ada.execute(
+        "INSERT INTO cogency.events SELECT $1, $2, n, 1767225600, 'user', '', false, 'src/' || n, format($3, n), '{}'"
+        " FROM generate_series($4::integer, $5) n",
+        *(ORIGIN["ada"], id, text.replace("{}", "%s").replace(" % ", " %% "), first, first + count - 1),
+    )
+
+
+async def _counters(connection: Connection) -> dict[str, tuple[int, ...]]:
+    await connection.execute("SELECT pg_stat_force_next_flush()")
+    await connection.execute("SELECT pg_stat_clear_snapshot()")
+    return {row[0]: tuple(row)[1:] for row in await connection.fetch(COUNTERS)}
+
+
+async def _work(connection: Connection, term: str) -> dict[str, tuple[int, ...]]:
+    """Return what a search for a term reads of each table and index."""
+    asked = json.dumps({"documents": [["term", term]]})
+    sql = "SELECT id FROM cogency.search($1, 20)"
+    await connection.fetch(sql, asked)
+    before = await _counters(connection)
+    await connection.fetch(sql, asked)
+    after = await _counters(connection)
+    spent = {name: tuple(b - a for a, b in zip(before[name], after[name], strict=True)) for name in after}
+    return {name: each for name, each in spent.items() if any(each)}
+
+
+async def test_a_search_reads_nothing_of_what_its_user_may_not_see(
+    grace: Connection, server: Server, database: str
+) -> None:
+    if grace.get_server_version().major < 15:  # type: ignore[attr-defined]
+        pytest.skip("the counters cannot be flushed")
+    asked = json.dumps({"documents": [["term", OWN]]})
+    found = await grace.fetch("SELECT id FROM cogency.search($1, 20)", asked)
+    assert [row["id"] for row in found] == ["t0"]
+    own = await _work(grace, OWN)
+    assert any(name.endswith("keys_idx") and each[0] for name, each in own.items()), own
+    # The planner itself reads more at first.
+    await _work(grace, HIDDEN)
+    assert await _work(grace, HIDDEN) == await _work(grace, ABSENT)
+    async with as_user(server, database, "ada") as ada:
+        await _work(ada, HIDDEN)
+        assert await _work(ada, HIDDEN) != await _work(ada, ABSENT)
+
+
+async def test_contents_cannot_be_compared_nor_estimated(grace: Connection) -> None:
+    for table, column in (
+        *(("events", name) for name in ("body", "folded", "paths", "tool", "type", "readers")),
+        *(("edits", name) for name in ("text", "folded", "record", "paths", "root")),
+        *(("conversations", name) for name in ("title", "project", "folded_directory", "record", "changing")),
+        *(("contents", name) for name in ("data", "digest")),
+        *(("content_uses", name) for name in ("digest", "origin")),
+        *(("usage", name) for name in ("model", "record")),
+    ):
+        for sql in (
+            f"SELECT FROM cogency.{table} WHERE {column}::text >= 'x'",
+            f"EXPLAIN SELECT FROM cogency.{table} WHERE {column} = NULL",
+            f"SELECT count(*) FROM cogency.{table} t WHERE t IS NULL AND t::text = ''",
+            f"COPY cogency.{table} ({column}) TO STDOUT",
+        ):
+            with pytest.raises(asyncpg.InsufficientPrivilegeError):
+                await grace.fetch(sql)
+    columns = await grace.fetch("SELECT tablename, attname FROM pg_stats WHERE schemaname = 'cogency'")
+    names = {
+        "origin",
+        "id",
+        "owner",
+        "parent",
+        "call",
+        "updated",
+        "revision",
+        "changed",
+        "conversation",
+        "number",
+    }
+    assert {row["attname"] for row in columns if row["tablename"].startswith("events")} <= names | {"at"}
+    for sql in (
+        "UPDATE cogency.conversations SET title = '' WHERE title >= 'x'",
+        "UPDATE cogency.conversations SET revision = 1 RETURNING title",
+        "SELECT cogency.row_keys('user ada', 'zebra') = cogency.text_keys('user ada', 'zebra')",
+        "SELECT cogency.reads('x', 'y')",
+    ):
+        with pytest.raises(asyncpg.InsufficientPrivilegeError):
+            await grace.fetch(sql)
+
+
+async def test_what_is_shared_in_another_way_is_found_by_those_who_see_it(
+    server: Server, database: str
+) -> None:
+    async with (
+        as_user(server, database, "root") as root,
+        as_user(server, database, "ada") as ada,
+        as_user(server, database, "grace") as grace,
+    ):
+        await root.execute("INSERT INTO cogency.members VALUES ('shop', 'ada'), ('shop', 'grace')")
+        await add(ada, "ada", "hidden", "own", "shop")
+        await _say(ada, "hidden", 2, 2, HIDDEN)
+        for number in range(CONVERSATIONS):
+            await add(ada, "ada", f"t{number}", "team", "other")
+        await ada.execute("UPDATE cogency.conversations SET updated = updated + 1 WHERE id LIKE 't%'")
+        search = "SELECT id FROM cogency.search($1, 20)"
+        asked = json.dumps({"documents": [["term", HIDDEN]]})
+        for share, seen in (("project", 1), ("own", 0), ("team", 1), ("project", 1)):
+            await ada.execute("UPDATE cogency.conversations SET share = $1 WHERE id = 'hidden'", share)
+            assert len(await ada.fetch(search, asked)) == 1
+            assert len(await grace.fetch(search, asked)) == seen, share
+        # Who has left a project still finds their own there.
+        await root.execute("DELETE FROM cogency.members WHERE member = 'ada'")
+        assert [row["id"] for row in await ada.fetch(search, asked)] == ["hidden"]
+
+
+TEXT = st.text(alphabet="ab q7é日ßσς_-./\n\t%\\0Aİı\u0301", max_size=30)
+
+
+@pytest.mark.exhaustive
+@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(before=TEXT, text=TEXT, after=TEXT)
+async def test_the_keys_of_a_text_are_among_those_of_each_row_that_has_it(
+    admin: Connection, before: str, text: str, after: str
+) -> None:
+    wanted, row = folded(text), folded(before + text + after)
+    if wanted in row:
+        sql = "SELECT cogency.row_keys('team', $1) @> cogency.text_keys('team', $2)"
+        assert await admin.fetchval(sql, row, wanted)
+    sql = "SELECT cogency.row_keys('team', $1) && cogency.row_keys('user ada', $1)"
+    assert not await admin.fetchval(sql, row)
+
+
+@pytest.fixture
+async def admin(server: Server, database: str) -> AsyncGenerator[Connection]:
+    connection = await connect(server.url("root", database))
+    yield connection
+    await connection.close()
