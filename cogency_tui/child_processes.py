@@ -25,12 +25,15 @@ import select
 import signal
 import subprocess
 import sys
+import time
 from asyncio.subprocess import PIPE
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import BinaryIO, NoReturn
+from threading import Thread
+from typing import IO, BinaryIO, NoReturn
 
 from cogency_tui.child_environment import without_secrets
 from cogency_tui.errors import ToolError
@@ -153,57 +156,38 @@ async def output_of(
         OSError: it could not be started, did not end within `seconds` (`TimeoutError`), or wrote more than
             `limit` bytes.
     """
+    try:
+        async with asyncio.timeout(seconds), _running(_start_program(command, environ)) as running:
+            errors = asyncio.create_task(_read_at_most(limit, running.stderr))
+            output = await _read_at_most(limit, running.stdout)
+            if output is None:
+                raise OSError(f"{command[0]} wrote more than {limit / 1e6:,.0f} MB")
+            first = (await errors or b"").decode(errors="replace").strip().partition("\n")[0]
+            return await asyncio.shield(running.ended), output, first
+    except TimeoutError as exc:
+        raise TimeoutError(f"{command[0]} did not answer within {seconds:g} s") from exc
+
+
+def _start_program(command: Sequence[str], environ: Mapping[str, str]) -> "subprocess.Popen[bytes]":
     with new_session_starting():
-        process = await asyncio.create_subprocess_exec(
-            require_program(command[0], environ),
-            *command[1:],
-            stdin=asyncio.subprocess.DEVNULL,
+        return subprocess.Popen(
+            [require_program(command[0], environ), *command[1:]],
+            stdin=subprocess.DEVNULL,
             stdout=PIPE,
             stderr=PIPE,
             env=_own_environment(environ),
             start_new_session=True,
         )
-    assert process.stdout is not None
-    assert process.stderr is not None
-    errors = asyncio.create_task(_read_at_most(limit, process.stderr))
-    try:
-        async with asyncio.timeout(seconds):
-            output = await _read_at_most(limit, process.stdout)
-            if output is None:
-                raise OSError(f"{command[0]} wrote more than {limit / 1e6:,.0f} MB")
-            first = (await errors or b"").decode(errors="replace").strip().partition("\n")[0]
-            return await process.wait(), output, first
-    except BaseException as exc:
-        errors.cancel()
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        await asyncio.wait([errors])
-        with suppress(TimeoutError):
-            # A process that has left the group may hold the pipes open.
-            async with asyncio.timeout(_ENDING):
-                await _discard(process.stdout)
-                await _discard(process.stderr)
-                await process.wait()
-        if isinstance(exc, TimeoutError):
-            raise TimeoutError(f"{command[0]} did not answer within {seconds:g} s") from exc
-        raise
 
 
-async def _read_at_most(limit: int, stream: asyncio.StreamReader) -> bytes | None:
+async def _read_at_most(limit: int, stream: asyncio.StreamReader | None) -> bytes | None:
     """All bytes of a stream; None where there are more than `limit`."""
     output = bytearray()
-    while piece := await stream.read(_PIECE):
+    while stream is not None and (piece := await stream.read(_PIECE)):
         output += piece
         if len(output) > limit:
             return None
     return bytes(output)
-
-
-async def _discard(stream: asyncio.StreamReader) -> None:
-    """Read a stream to its end. While it is paused, because much has arrived, the event loop does not report
-    that the process has ended."""
-    while await stream.read(_PIECE):
-        pass
 
 
 async def start_in_terminal(command: Sequence[str], environ: Mapping[str, str]) -> asyncio.subprocess.Process:
@@ -240,7 +224,7 @@ async def start_with_keys(
         raise
     finally:
         os.close(source)
-    await asyncio.to_thread(_hand_over, sink, json.dumps(dict(keys)).encode())
+    await asyncio.to_thread(_hand_over, os.fdopen(sink, "wb"), json.dumps(dict(keys)).encode())
     return process
 
 
@@ -258,8 +242,8 @@ _REFUSED = 3
 
 _PR_SET_PDEATHSIG = 1
 _PIECE = 1 << 16
-_ENDING = 2.0
-"""Seconds for a program that was killed to end."""
+_ENDING = 5.0
+"""Seconds for a process that was killed to end. One that waits for a disk or a network drive may not."""
 _LONGEST_ERRORS = 2_000
 _LONGEST_REASON = 200
 _SPARE_SECONDS = 5
@@ -289,14 +273,15 @@ class Job:
             ToolError: raised there, or the process failed, answered too much, or took over `seconds`.
         """
         try:
-            async with asyncio.timeout(seconds), self._running("answer", seconds) as process:
-                output, errors = await _exchange(process, request, self.most)
+            async with asyncio.timeout(seconds), _running(self._start("answer", seconds)) as running:
+                output, errors = await _exchange(running, request, self.most)
+                status = await asyncio.shield(running.ended)
         except TimeoutError:
             raise ToolError(f"{name} took longer than {seconds:g} s and was stopped.", hint) from None
         if len(output) > self.most:
             raise ToolError(f"{name} gave more than {self.most:,} bytes and was stopped.")
-        if process.returncode:
-            raise _failure(process.returncode, output, errors, name)
+        if status:
+            raise _failure(status, output, errors, name)
         return output
 
     async def lines(self, *arguments: str) -> AsyncGenerator[str]:
@@ -305,29 +290,66 @@ class Job:
         Raises:
             OSError: the process could not be started.
         """
-        async with self._running("lines", 0, *arguments) as process:
-            assert process.stdout is not None
-            async for line in process.stdout:
+        async with _running(self._start("lines", 0, *arguments)) as running:
+            async for line in running.stdout:
                 yield line.decode().rstrip("\n")
 
-    @asynccontextmanager
-    async def _running(
-        self, function: str, seconds: float, *arguments: str
-    ) -> AsyncGenerator[asyncio.subprocess.Process]:
+    def _start(self, function: str, seconds: float, *arguments: str) -> "subprocess.Popen[bytes]":
         limits = (str(math.ceil(seconds)), str(self.memory), str(self.nice))
-        process = await asyncio.create_subprocess_exec(
-            *interpreter(_SERVE, self.module, function, *limits, *arguments),
+        return subprocess.Popen(
+            interpreter(_SERVE, self.module, function, *limits, *arguments),
             stdin=PIPE,
             stdout=PIPE,
-            stderr=PIPE if function == "answer" else asyncio.subprocess.DEVNULL,
+            stderr=PIPE if function == "answer" else subprocess.DEVNULL,
             env=helper_environment(*self.variables),
             # Ctrl+C in a terminal goes to the whole group; this program ends the work itself.
             process_group=0,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class _Running:
+    """A process: what it writes, and the exit status that it ends with."""
+
+    process: "subprocess.Popen[bytes]"
+    stdout: asyncio.StreamReader
+    stderr: asyncio.StreamReader | None
+    ended: asyncio.Future[int]
+
+
+@asynccontextmanager
+async def _running(process: "subprocess.Popen[bytes]") -> AsyncGenerator[_Running]:
+    """Have the event loop read what a process writes. When the block is left, however often that is
+    cancelled, the process and its group have ended.
+
+    A start by asyncio that is cancelled would lose the process, or wait for it without end.
+    """
+    ended = _reaped(process)
+    with ExitStack() as reading:
         try:
-            yield process
+            yield await _connect(process, ended, reading)
         finally:
-            await asyncio.shield(_end(process))
+            _kill_group(process)
+            reading.close()
+            await _outlast(ended)
+
+
+async def _connect(
+    process: "subprocess.Popen[bytes]", ended: asyncio.Future[int], reading: ExitStack
+) -> _Running:
+    """Connect the pipes of a process, until `reading` is closed."""
+    pipes = [reading.enter_context(pipe) for pipe in (process.stdout, process.stderr) if pipe]
+    stdout, *rest = [await _reader(pipe, reading) for pipe in pipes]
+    return _Running(process, stdout, rest[0] if rest else None, ended)
+
+
+async def _reader(pipe: IO[bytes], reading: ExitStack) -> asyncio.StreamReader:
+    reader = asyncio.StreamReader()
+    transport, _ = await asyncio.get_running_loop().connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(reader), pipe
+    )
+    reading.callback(transport.close)
+    return reader
 
 
 def _failure(status: int, output: bytes, errors: str, name: str) -> ToolError:
@@ -338,32 +360,26 @@ def _failure(status: int, output: bytes, errors: str, name: str) -> ToolError:
     return ToolError(f"{name} failed (status {status}): {one_line(last[:_LONGEST_REASON])}")
 
 
-async def _exchange(process: asyncio.subprocess.Process, request: bytes, most: int) -> tuple[bytes, str]:
+async def _exchange(running: _Running, request: bytes, most: int) -> tuple[bytes, str]:
     """The output and the end of the errors of a process that receives `request`; it is killed when its
     output is longer than `most`.
     """
-    _, output, errors, _ = await asyncio.gather(
-        _write(process, request), _read(process, most), _read_end(process.stderr), process.wait()
+    assert running.process.stdin is not None
+    _, output, errors = await asyncio.gather(
+        asyncio.to_thread(_hand_over, running.process.stdin, request),
+        _read(running, most),
+        _read_end(running.stderr),
     )
     return output, errors.decode(errors="replace")
 
 
-async def _write(process: asyncio.subprocess.Process, request: bytes) -> None:
-    assert process.stdin is not None
-    with suppress(ConnectionError):
-        process.stdin.write(request)
-        await process.stdin.drain()
-    process.stdin.close()
-
-
-async def _read(process: asyncio.subprocess.Process, most: int) -> bytes:
-    assert process.stdout is not None
+async def _read(running: _Running, most: int) -> bytes:
     output = bytearray()
-    while piece := await process.stdout.read(_PIECE):
+    while piece := await running.stdout.read(_PIECE):
         if len(output) <= most:
             output += piece
         else:
-            _kill_group(process)
+            _kill_group(running.process)
     return bytes(output)
 
 
@@ -375,14 +391,42 @@ async def _read_end(stream: asyncio.StreamReader | None) -> bytes:
     return end
 
 
-async def _end(process: asyncio.subprocess.Process) -> None:
-    """Kill a process and its group, and reap it."""
-    _kill_group(process)
-    # Up to Python 3.12 it counts as ended only when its pipes are at their end.
-    await asyncio.gather(_read_end(process.stdout), _read_end(process.stderr), process.wait())
+def _reaped(process: "subprocess.Popen[bytes]") -> asyncio.Future[int]:
+    """The exit status of a process, which a thread waits for."""
+    loop = asyncio.get_running_loop()
+    # No task: an event loop that closes would cancel it.
+    ended: asyncio.Future[int] = loop.create_future()
+    report = partial(loop.call_soon_threadsafe, ended.set_result)
+    Thread(target=_reap, args=(process, report), daemon=True).start()
+    return ended
 
 
-def _kill_group(process: asyncio.subprocess.Process) -> None:
+def _reap(process: "subprocess.Popen[bytes]", report: Callable[[int], object]) -> None:
+    status = process.wait()
+    if process.stdin is not None:
+        # What it has not read of a request cannot be flushed.
+        with suppress(BrokenPipeError):
+            process.stdin.close()
+    # The event loop has given it up where it takes longer than `_ENDING`.
+    with suppress(RuntimeError):
+        report(status)
+
+
+async def _outlast(ended: asyncio.Future[int]) -> None:
+    """Wait for the end of a process that was killed. However often this is cancelled, that takes effect after
+    it."""
+    last = time.monotonic() + _ENDING
+    cancelled: asyncio.CancelledError | None = None
+    while not ended.done() and (left := last - time.monotonic()) > 0:
+        try:
+            await asyncio.wait([ended], timeout=left)
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is not None:
+        raise cancelled
+
+
+def _kill_group(process: "subprocess.Popen[bytes]") -> None:
     # macOS refuses it for a group that has ended.
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
@@ -440,7 +484,7 @@ def _own_environment(environ: Mapping[str, str]) -> dict[str, str]:
     return with_own_search_paths(without_secrets(environ)) | dict([MARK])
 
 
-def _hand_over(sink: int, data: bytes) -> None:
-    # It may have ended already.
-    with suppress(BrokenPipeError), os.fdopen(sink, "wb") as pipe:
+def _hand_over(pipe: IO[bytes], data: bytes) -> None:
+    # The process may have ended already, and the pipe been closed with it.
+    with suppress(BrokenPipeError, ValueError), pipe:
         pipe.write(data)

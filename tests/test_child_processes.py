@@ -2,12 +2,14 @@
 
 import ast
 import asyncio
+import gc
 import json
 import os
 import re
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import aclosing
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,7 @@ from cogency_tui.child_processes import (
     Job,
     helper_environment,
     interpreter,
+    output_of,
 )
 from cogency_tui.errors import ToolError
 from cogency_tui.process_identity import start_of
@@ -43,7 +46,7 @@ STARTERS = frozenset(
 OF_OS = ("system", "popen", "fork", "posix_spawn", "startfile", "exec", "spawn")
 STARTING_MODULES = frozenset({"subprocess", "multiprocessing", "pty", "webbrowser", "_posixsubprocess"})
 DOORS = {
-    "child_processes.py": {"create_subprocess_exec", "run", "sys.executable"},
+    "child_processes.py": {"Popen", "create_subprocess_exec", "run", "sys.executable"},
     # Under what ends commands; what they are given comes from `shell`, `background` and `mcp`.
     "tools/shell/orphans.py": {"Popen"},
     "tools/supervision/supervisor.py": {"fork", "execv", "sys.executable"},
@@ -416,6 +419,100 @@ async def test_lines_end_with_a_cancelled_consumer() -> None:
     with pytest.raises(asyncio.CancelledError):
         await task
     assert start_of(pid) is None
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The pids of what is started."""
+    pids: list[int] = []
+
+    class Noted(subprocess.Popen[bytes]):
+        def __init__(self, *args: Any, **options: Any) -> None:
+            super().__init__(*args, **options)
+            pids.append(self.pid)
+
+    monkeypatch.setattr(subprocess, "Popen", Noted)
+    return pids
+
+
+@pytest.fixture
+def unraisable(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What the garbage collector complains of, such as a pipe that was not closed."""
+    found: list[str] = []
+
+    def note(failure: Any) -> None:
+        found.append(repr(failure.exc_value))
+
+    monkeypatch.setattr(sys, "unraisablehook", note)
+    return found
+
+
+Use = Callable[[asyncio.Event], Coroutine[Any, Any, None]]
+"""Uses a job, and sets the event when it has begun to work."""
+
+
+async def listen(begun: asyncio.Event) -> None:
+    async with aclosing(JOB.lines()) as lines:
+        async for _ in lines:
+            begun.set()
+
+
+async def ask(_begun: asyncio.Event) -> None:
+    await JOB.answer(b"sleep", seconds=600, name="It")
+
+
+async def run_command(_begun: asyncio.Event) -> None:
+    await output_of(["sleep", "600"], os.environ, seconds=600, limit=1)
+
+
+async def turns(count: int) -> None:
+    """Have the event loop call `count` times what is ready."""
+    for _ in range(count):
+        await asyncio.sleep(0)
+
+
+async def cancel_and_leave(use: Use, pauses: Sequence[int], *, at_work: bool) -> None:
+    """Cancel a use of a job after each pause but the last, after which the event loop closes and cancels it once
+    more; the first one begins when the job is `at_work`, or else with the use."""
+    begun = asyncio.Event()
+    task = asyncio.create_task(use(begun))
+    if at_work:
+        await begun.wait()
+    for pause in pauses[:-1]:
+        await turns(pause)
+        task.cancel()
+    await turns(pauses[-1])
+
+
+MOMENTS = range(16)
+"""Turns of the event loop: after the last one the pipes of a process are connected."""
+
+
+@pytest.mark.timeout(120)
+@cases(
+    "use, pauses, at_work",
+    [
+        *((use, (moment,), False) for use in (listen, ask, run_command) for moment in MOMENTS),
+        *(
+            (use, (moment, last), False)
+            for use in (listen, ask, run_command)
+            for moment in MOMENTS
+            for last in (0, 1, 3)
+        ),
+        *((listen, pauses, True) for pauses in ((0,), (0, 0), (0, 1), (0, 2), (1, 1, 0), (1, 1, 1, 1, 1))),
+    ],
+)
+def test_a_process_whose_user_is_cancelled_again_and_again_has_ended_when_the_loop_closes(
+    use: Use, pauses: Sequence[int], at_work: bool, started: list[int], unraisable: list[str]
+) -> None:
+    started.clear()
+    asyncio.run(cancel_and_leave(use, pauses, at_work=at_work))
+    gc.collect()
+    complaints, unraisable[:] = [*unraisable], []
+    assert complaints == []
+    for pid in started:
+        with pytest.raises(ChildProcessError):
+            os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
 
 
 PARENT = """

@@ -78,6 +78,14 @@ class Workers(WorkerManager):
         manager: Any = super()
         manager.add_worker(worker, start=start and self._of.is_running, exclusive=exclusive)
 
+    async def end(self, seconds: float) -> None:
+        """Cancel the workers, and wait for what they have to end, such as processes, `seconds` at most."""
+        self.cancel_all()
+        # Textual leaves the parameters of `Worker` open.
+        workers = cast("set[Any]", self._workers)  # pyright: ignore[reportUnknownMemberType]
+        if tasks := [worker._task for worker in workers if worker._task is not None]:
+            await asyncio.wait(tasks, timeout=seconds)
+
 
 _MISSING = (NoMatches, NoScreen, ScreenError, MountError, NoActiveAppError)
 
@@ -543,6 +551,11 @@ class CogencyApp(App[int]):
                 cast("asyncio.Task[Any]", node.task).cancel()  # pyright: ignore[reportUnknownMemberType]
         if not self._closed and self._own_task is not None:
             self._own_task.cancel()
+
+    async def _shutdown(self) -> None:
+        """Close everything. The terminal belongs to the shell again."""
+        await super()._shutdown()
+        await self._workers.end(_GRACE)
 
     async def on_ready(self) -> None:
         self._own_task = asyncio.current_task()

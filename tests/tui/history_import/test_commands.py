@@ -2,7 +2,9 @@
 
 import json
 import shutil
+import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -54,6 +56,26 @@ async def test_what_other_agents_have_is_offered_once_and_imported(project: Path
         await until(pilot, lambda: "Try" in shown(conversation_of(pilot)))
         assert "Import" not in shown(conversation_of(pilot))
     await again.close()
+
+
+@pytest.mark.usefixtures("history")
+async def test_leaving_ends_the_process_that_counts_what_there_is(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    surveys: list[subprocess.Popen[bytes]] = []
+
+    class Noted(subprocess.Popen[bytes]):
+        def __init__(self, command: list[str], **options: Any) -> None:
+            super().__init__(command, **options)
+            if "survey" in command:
+                surveys.append(self)
+
+    monkeypatch.setattr(subprocess, "Popen", Noted)
+    agent = _agent(project, tmp_path / "data")
+    async with app_over(agent).run_test(size=(110, 36)) as pilot:
+        await until(pilot, lambda: surveys)
+    assert None not in [survey.returncode for survey in surveys]
+    await agent.close()
 
 
 @pytest.mark.usefixtures("history")
