@@ -273,7 +273,7 @@ async def test_a_match_in_an_edit_is_shown_at_its_call(
     async with in_team(agent) as pilot:
         await search(pilot, "haystack")
         assert "def haystack" in listed(pilot)
-        assert "src/a.py" in previewed(pilot)
+        await until(pilot, lambda: "src/a.py" in previewed(pilot))
         assert "more 79" not in previewed(pilot)
         await pilot.press("enter")
         await until(pilot, lambda: not is_open(pilot) and "src/a.py" in shown(conversation_of(pilot)))
