@@ -314,7 +314,9 @@ class _Loading:
         async with self._connection.transaction():
             # Without indexes, and without WAL in a server with wal_level=minimal.
             for name in ("events", "edits"):
-                await run(f"CREATE TABLE cogency.{name}_{month} (LIKE cogency.{name} INCLUDING STORAGE)")
+                await run(
+                    f"CREATE TABLE cogency.{name}_{month} (LIKE cogency.{name} INCLUDING STORAGE INCLUDING CONSTRAINTS)"
+                )
             await self._copy(f"events_{month}", _LOADED["events"], self._events())
             await self._copy(f"edits_{month}", _LOADED["edits"], self._others.pop("edits"))
             for name, rows in self._others.items():

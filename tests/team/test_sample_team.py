@@ -1,12 +1,13 @@
 """The benchmark's large history has the rows that a push makes."""
 
+import asyncio
 import random
 from typing import Any
 
 from cogency_tui.team.connection import connect
 from cogency_tui.team.push import COLUMNS, row_values
 from cogency_tui.team.rows import Rows
-from tests.benchmarks.sample_team import Sessions, origin_of, put, rows_for
+from tests.benchmarks.sample_team import Sessions, fill_month, months, origin_of, put, rows_for
 from tests.team.members import Member
 from tests.team.postgres import Server
 
@@ -43,4 +44,16 @@ async def test_rows_that_are_loaded_are_those_of_a_push(ada: Member, server: Ser
         # Digests of what changes are the store's.
         for name in given.keys() - {"origin", "share", "position"}:
             assert there[name] == given[name], name
+    await root.close()
+
+
+async def test_a_month_is_loaded_and_found(server: Server, database: str) -> None:
+    month = months(2)[1]
+    root = await connect(server.url("root", database))
+    await root.execute("INSERT INTO cogency.origins VALUES ($1, 'ada', 'ada@x')", origin_of(0).id)
+    count = await asyncio.to_thread(fill_month, server.url("root", database), month, 400, 1)
+    assert await root.fetchval("SELECT count(*) FROM cogency.events") == count > 0
+    rows = await root.fetch("SELECT DISTINCT tableoid::regclass::text, readers FROM cogency.events")
+    readers = await root.fetch("SELECT DISTINCT readers FROM cogency.conversations")
+    assert {tuple(row) for row in rows} == {(f"cogency.events_{month.name}", row[0]) for row in readers}
     await root.close()
