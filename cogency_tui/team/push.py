@@ -99,6 +99,9 @@ _REACHED = (
 _NONE: Mapping[str, str] = {}
 _PUSH_LOCK = "team-push.lock"
 
+_REINDEXED = 500
+"""Rows that are indexed anew in a statement."""
+
 _LONGER = 4
 """How much longer than others the statements of a push may take: an increment has up to 16 MB."""
 
@@ -285,6 +288,7 @@ class Pusher:
             for each in shared:
                 if each.share.project == project and each.id in pushed and each.id not in hidden:
                     await self._restrict(server, origin, each, pushed[each.id])
+            await self._reindex()
 
     async def _restrict(self, server: str, origin: Origin, one: Shared, before: Pushed) -> Pushed:
         """Let only its owner see a conversation that some are to see no longer: what comes then, as which
@@ -318,7 +322,13 @@ class Pusher:
         for each in chosen:
             await self._push_one(server, origin, each, pushed.get(each.id, Pushed()), report)
             self.progressed(len(report.conversations))
+        await self._reindex()
         return report
+
+    async def _reindex(self) -> None:
+        """Index what is shared in another way now for those who see it, a small transaction a part."""
+        while await self._connection.fetchval("SELECT cogency.reindex($1)", _REINDEXED):
+            pass
 
     async def _compare(self, server: str, report: Report) -> tuple[Origin, dict[str, Pushed]]:
         """Return our origin, a new one where another copy of this store has pushed as it, and what of it is

@@ -11,6 +11,9 @@
 ALTER TABLE cogency.conversations ADD readers text NOT NULL GENERATED ALWAYS AS (
     CASE share WHEN 'own' THEN 'user ' || owner WHEN 'project' THEN 'project ' || project ELSE 'team' END
 ) STORED;
+-- Its events and edits are still indexed for those who could read them before: see `reindex`.
+ALTER TABLE cogency.conversations ADD stale boolean NOT NULL DEFAULT false;
+CREATE INDEX conversations_stale ON cogency.conversations (owner) WHERE stale;
 
 DROP INDEX cogency.events_by_text, cogency.events_by_path, cogency.edits_by_text, cogency.edits_by_path;
 ALTER TABLE cogency.events ADD readers text NOT NULL DEFAULT '';
@@ -29,38 +32,79 @@ BEGIN
     RETURN NEW;
 END
 $$;
-CREATE FUNCTION cogency.change_readers() RETURNS trigger
+CREATE FUNCTION cogency.mark_stale() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-    -- Wait for rows that move to another partition: they would not be found.
-    LOCK TABLE cogency.events, cogency.edits IN ROW EXCLUSIVE MODE;
-    UPDATE cogency.events SET readers = NEW.readers WHERE origin = NEW.origin AND conversation = NEW.id;
-    UPDATE cogency.edits SET readers = NEW.readers WHERE origin = NEW.origin AND conversation = NEW.id;
-    RETURN NULL;
+    NEW.stale := true;
+    RETURN NEW;
 END
 $$;
-REVOKE ALL ON FUNCTION cogency.set_readers, cogency.change_readers FROM PUBLIC;
+
+-- Index up to so many events and edits of the user's for those who can read them now; return whether there are more.
+CREATE FUNCTION cogency.reindex(most integer) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    room integer := most;
+    changed integer;
+    each record;
+BEGIN
+    IF NOT EXISTS (SELECT FROM cogency.conversations c WHERE c.owner = session_user AND c.stale) THEN
+        RETURN false;
+    END IF;
+    PERFORM cogency.take_turn();
+    -- Wait for rows that move to another partition: they would not be found.
+    LOCK TABLE cogency.events, cogency.edits IN ROW EXCLUSIVE MODE;
+    FOR each IN
+        SELECT c.origin, c.id, c.readers FROM cogency.conversations c WHERE c.owner = session_user AND c.stale
+    LOOP
+        UPDATE cogency.events e SET readers = each.readers FROM (
+            SELECT o.number, o.at FROM cogency.events o
+            WHERE o.origin = each.origin AND o.conversation = each.id AND o.readers <> each.readers LIMIT room
+        ) o WHERE e.origin = each.origin AND e.conversation = each.id AND e.number = o.number AND e.at = o.at;
+        GET DIAGNOSTICS changed = ROW_COUNT;
+        room := room - changed;
+        UPDATE cogency.edits e SET readers = each.readers FROM (
+            SELECT o.number, o.at FROM cogency.edits o
+            WHERE o.origin = each.origin AND o.conversation = each.id AND o.readers <> each.readers LIMIT room
+        ) o WHERE e.origin = each.origin AND e.conversation = each.id AND e.number = o.number AND e.at = o.at;
+        GET DIAGNOSTICS changed = ROW_COUNT;
+        room := room - changed;
+        IF room <= 0 THEN
+            RETURN true;
+        END IF;
+        UPDATE cogency.conversations SET stale = false WHERE origin = each.origin AND id = each.id;
+    END LOOP;
+    RETURN false;
+END
+$$;
+REVOKE ALL ON FUNCTION cogency.set_readers, cogency.mark_stale, cogency.reindex FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION cogency.reindex TO cogency_member;
 CREATE TRIGGER set_readers BEFORE INSERT ON cogency.events FOR EACH ROW EXECUTE FUNCTION cogency.set_readers();
 CREATE TRIGGER set_readers BEFORE INSERT ON cogency.edits FOR EACH ROW EXECUTE FUNCTION cogency.set_readers();
-CREATE TRIGGER change_readers AFTER UPDATE ON cogency.conversations FOR EACH ROW
-    WHEN (OLD.readers <> NEW.readers) EXECUTE FUNCTION cogency.change_readers();
+CREATE TRIGGER mark_stale BEFORE UPDATE ON cogency.conversations FOR EACH ROW
+    WHEN ((OLD.share, OLD.project) IS DISTINCT FROM (NEW.share, NEW.project)) EXECUTE FUNCTION cogency.mark_stale();
 
 -- The keys of a row in the index.
 CREATE FUNCTION cogency.row_keys(readers text, given text) RETURNS bigint[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (
-    SELECT coalesce(array_agg(hashtextextended(trigram, hashtextextended(readers, 0))), '{}')
-    FROM unnest(show_trgm(given)) trigram
+    SELECT ARRAY(
+        SELECT hashtextextended(trigram COLLATE "C", (SELECT hashtextextended(readers COLLATE "C", 0)))
+        FROM (SELECT unnest(show_trgm(given)) AS trigram) t
+    )
 );
 -- The keys of each row that has a text somewhere in it. Which trigrams are at its edge, depends on what is around.
 CREATE FUNCTION cogency.text_keys(readers text, given text) RETURNS bigint[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (
-    SELECT coalesce(array_agg(hashtextextended(trigram, hashtextextended(readers, 0))), '{}') FROM (
-        SELECT unnest(show_trgm(given))
-        INTERSECT SELECT unnest(show_trgm('q' || given || 'q'))
-        INTERSECT SELECT unnest(show_trgm('7' || given || '7'))
-    ) certain (trigram)
+    SELECT ARRAY(
+        SELECT hashtextextended(trigram COLLATE "C", (SELECT hashtextextended(readers COLLATE "C", 0)))
+        FROM (
+            SELECT unnest(show_trgm(given))
+            INTERSECT SELECT unnest(show_trgm('q' || given || 'q'))
+            INTERSECT SELECT unnest(show_trgm('7' || given || '7'))
+        ) certain (trigram)
+    )
 );
 -- Whoever adds a row computes its keys.
 REVOKE ALL ON FUNCTION cogency.row_keys, cogency.text_keys FROM PUBLIC;
@@ -235,8 +279,9 @@ GRANT EXECUTE ON FUNCTION cogency.readers, cogency.read_conversations, cogency.r
 --
 -- The newest are tried one by one, of which often enough will do. Where few do, the condition that fewest rows
 -- meet is looked up in the index, month by month: what conversations of a month have is of that month, but
--- for those that span several, which are tried. So are those of the user in a project that they have left. After
--- `seconds` it returns, and a last row without an id says up to which time it has come.
+-- for those that span several, which are tried. So are those that are indexed for others than now read them, and those
+-- of the user in a project that they have left. After `seconds` it returns, and a last row without an id says up to
+-- which time it has come.
 CREATE OR REPLACE FUNCTION cogency.search(asked jsonb, most integer)
 RETURNS TABLE (origin text, id text, updated double precision)
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
@@ -254,7 +299,8 @@ DECLARE
     by_update CONSTANT text := ' ORDER BY c.updated DESC, c.id DESC, c.origin DESC';
     of_row CONSTANT text := 'c.origin, c.id, c.updated, c.began, c.ended, c.folded_title';
     below text := 'true';
-    left_behind text := '';
+    unindexed text;
+    is_any boolean;
     in_month text;
     tried integer := 128;
     met integer;
@@ -356,13 +402,10 @@ BEGIN
         tried := 512;
     END LOOP;
 
-    IF EXISTS (
-        SELECT FROM cogency.conversations c WHERE c.owner = session_user AND c.readers <> ALL (allowed)
-    ) THEN
-        left_behind := format(
-            ' UNION ALL SELECT c.origin, c.id, false FROM cogency.conversations c'
-            ' WHERE c.owner = %L AND c.readers <> ALL (%L)', session_user, allowed);
-    END IF;
+    unindexed := format('(c.stale OR c.owner = %L AND c.readers <> ALL (%L))', session_user, allowed);
+    EXECUTE 'SELECT EXISTS (SELECT FROM cogency.conversations c WHERE ' || unindexed || ')' INTO is_any;
+    unindexed := CASE WHEN is_any THEN
+        ' UNION ALL SELECT c.origin, c.id, false FROM cogency.conversations c WHERE ' || unindexed ELSE '' END;
     LOOP
         EXECUTE format(
             'SELECT c.updated FROM cogency.conversations c WHERE %s AND %s%s LIMIT 1',
@@ -409,7 +452,7 @@ BEGIN
             ' WHERE %11$s%10$s LIMIT %12$s',
             in_month, events_with[rarest], edits_with[rarest], titles_with[rarest], first, below, next, of_row,
             array_to_string(visible, ' AND '), by_update,
-            CASE WHEN is_single THEN '(c.known OR ' || holds || ')' ELSE holds END, wanted, left_behind);
+            CASE WHEN is_single THEN '(c.known OR ' || holds || ')' ELSE holds END, wanted, unindexed);
         GET DIAGNOSTICS met = ROW_COUNT;
         wanted := wanted - met;
         EXIT WHEN wanted <= 0;
