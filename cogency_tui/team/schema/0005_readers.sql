@@ -93,7 +93,7 @@ RETURN (
         FROM (SELECT unnest(show_trgm(given)) AS trigram) t
     )
 );
--- The keys of each row that has a text somewhere in it. Which trigrams are at its edge, depends on what is around.
+-- The keys that every row has which contains a text: those of the trigrams at its edges depend on what is around it.
 CREATE FUNCTION cogency.text_keys(readers text, given text) RETURNS bigint[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (
