@@ -83,9 +83,7 @@ async def _facts(connection: Any) -> dict[str, Any]:
             f"You are not a member: the role {row['user']!r} lacks cogency_member.",
             f"An administrator runs: GRANT cogency_member TO {row['user']};",
         )
-    facts["projects"] = [
-        each["project"] for each in await connection.fetch("SELECT project FROM cogency.members ORDER BY 1")
-    ]
+    facts["projects"] = [each[0] for each in await connection.fetch("SELECT cogency.projects()")]
     counts = await connection.fetchrow(
         "SELECT count(*) FILTER (WHERE owner = session_user) AS own,"
         " count(*) FILTER (WHERE owner <> session_user) AS others"

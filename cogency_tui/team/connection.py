@@ -75,6 +75,8 @@ async def connected(address: Address, *, patience: float = PATIENCE) -> AsyncGen
             command_timeout=patience + 1,
             server_settings={
                 "application_name": "cogency-tui",
+                # Others may have created functions elsewhere.
+                "search_path": "pg_catalog, pg_temp",
                 "statement_timeout": limit,
                 "lock_timeout": limit,
                 "idle_in_transaction_session_timeout": limit,

@@ -268,9 +268,8 @@ async def test_a_row_that_another_client_wrote_hides_no_other(
         for order in ("newest", "best"):
             assert [len(hits) for _, hits in await there(grace, "needle", order)] == [0, 0], body
         async with grace.connected() as connection:
-            [origin] = [row["id"] for row in await connection.fetch("SELECT id FROM cogency.origins")]
-            for row in await connection.fetch("SELECT id FROM cogency.conversations"):
-                assert not (await preview(connection, origin, row["id"]))[0], body
+            for row in await connection.fetch("SELECT origin, id FROM cogency.conversations"):
+                assert not (await preview(connection, row["origin"], row["id"]))[0], body
     await root.close()
 
 

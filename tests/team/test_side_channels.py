@@ -2,7 +2,9 @@
 comparisons under row-level security, and by the planner's statistics."""
 
 import json
+import re
 from collections.abc import AsyncGenerator
+from contextlib import suppress
 
 import asyncpg
 import pytest
@@ -11,7 +13,8 @@ from hypothesis import strategies as st
 
 from cogency_tui.team.connection import Connection, connect
 from cogency_tui.team.rows import folded
-from tests.team.postgres import Server
+from cogency_tui.team.schema import setup_script
+from tests.team.postgres import Server, set_up
 from tests.team.test_schema import ORIGIN, add, as_user
 
 HIDDEN, ABSENT, OWN = "zebra crossing", "zebro crossing", "shared handler"
@@ -74,8 +77,13 @@ async def _work(connection: Connection, term: str) -> dict[str, tuple[int, ...]]
     before = await _counters(connection)
     await connection.fetch(sql, asked)
     after = await _counters(connection)
-    spent = {name: tuple(b - a for a, b in zip(before[name], after[name], strict=True)) for name in after}
-    return {name: each for name, each in spent.items() if any(each)}
+    return {name: each for name, each in _spent(before, after).items() if any(each)}
+
+
+def _spent(
+    before: dict[str, tuple[int, ...]], after: dict[str, tuple[int, ...]]
+) -> dict[str, tuple[int, ...]]:
+    return {name: tuple(b - a for a, b in zip(before[name], after[name], strict=True)) for name in after}
 
 
 async def test_a_search_reads_nothing_of_what_its_user_may_not_see(
@@ -96,6 +104,121 @@ async def test_a_search_reads_nothing_of_what_its_user_may_not_see(
         assert await _work(ada, HIDDEN) != await _work(ada, ABSENT)
 
 
+SETTINGS = (
+    *("enable_bitmapscan", "enable_seqscan", "enable_indexscan", "enable_hashjoin", "enable_mergejoin"),
+    *("enable_memoize", "enable_material", "enable_sort", "enable_nestloop"),
+)
+TALKING = "SET client_min_messages = log; SET trace_sort = on; SET debug_print_plan = on; SET debug_pretty_print = off"
+LOCATION = re.compile(r":(location|stmt_len|stmt_location|constvalue|constlen) (-?\d+( \[[^]]*\])?)")
+
+
+async def _told(connection: Connection, sql: str) -> list[str]:
+    """Return what the server says while it does something, without the values that were given to it."""
+    messages: list[str] = []
+
+    def listen(_connection: object, message: object) -> None:
+        messages.append(LOCATION.sub("", f"{message} {getattr(message, 'detail', '')}"))
+
+    connection.add_log_listener(listen)  # type: ignore[attr-defined]
+    with suppress(asyncpg.InsufficientPrivilegeError):
+        await connection.execute(sql)
+    connection.remove_log_listener(listen)  # type: ignore[attr-defined]
+    return messages
+
+
+@pytest.mark.parametrize(
+    "off", [(), *((name,) for name in SETTINGS), SETTINGS[:2], SETTINGS[1:5]], ids="+".join
+)
+async def test_no_plan_that_a_member_chooses_reads_what_they_may_not_see(
+    grace: Connection, server: Server, database: str, off: tuple[str, ...]
+) -> None:
+    """Whatever the plan, its work and its messages are those for a text that occurs nowhere."""
+    async with as_user(server, database, "ada") as ada:
+        await add(ada, "ada", "titled", "own", "secret")
+        await ada.execute("UPDATE cogency.conversations SET folded_title = $1 WHERE id = 'titled'", HIDDEN)
+        for number in range(20):
+            await add(ada, "ada", f"own{number}", "own", HIDDEN)
+            await _say(ada, f"own{number}", 2, 1, HIDDEN)
+            sql = "UPDATE cogency.conversations SET folded_title = $1, folded_directory = $1 WHERE id = $2"
+            await ada.execute(sql, f"{HIDDEN} {number}", f"own{number}")
+    async with as_user(server, database, "root") as root:
+        await root.execute("ANALYZE")
+    for name in off:
+        await grace.execute(f"SET {name} = off")
+    many = (
+        "array_fill('x'::text, ARRAY[20000]) || '{}'::text, array_fill('y'::text, ARRAY[20000]) || 't0'::text"
+    )
+    for sql in (
+        """SELECT id FROM cogency.search('{"documents": [["term", "%s"]]}', 20)""",
+        """SELECT id FROM cogency.search('{"documents": [["term", "%s"], ["term", "shared"]]}', 20)""",
+        """SELECT id FROM cogency.search('{"rows": [["directory", "%s"]]}', 20)""",
+        """SELECT id FROM cogency.search('{"rows": [["from", "%s"]]}', 20)""",
+        """SELECT place FROM cogency.hits('[["term", "%s"]]', '', """ + many.format(ORIGIN["ada"]) + ", 20)",
+    ):
+        work = {HIDDEN: list[dict[str, tuple[int, ...]]](), ABSENT: list[dict[str, tuple[int, ...]]]()}
+        for term in (HIDDEN, ABSENT) * _ROUNDS:
+            before = await _counters(grace)
+            await grace.execute(sql % term)
+            work[term].append(_spent(before, await _counters(grace)))
+        # The planner itself reads a block more now and then.
+        assert _least(work[HIDDEN]) == _least(work[ABSENT]), sql
+        await grace.execute(TALKING)
+        told = [[each.replace(term, "") for each in await _told(grace, sql % term)] for term in work]
+        await grace.execute("RESET client_min_messages; RESET trace_sort; RESET debug_print_plan")
+        assert told[0] == told[1], sql
+
+
+_ROUNDS = 4
+
+
+def _least(rounds: list[dict[str, tuple[int, ...]]]) -> dict[str, tuple[int, ...]]:
+    return {name: min(each[name] for each in rounds) for name in rounds[0]}
+
+
+async def test_what_is_planned_before_it_is_refused_tells_nothing(grace: Connection) -> None:
+    await grace.execute(TALKING)
+    for column in ("folded", "body", "paths"):
+        told = [
+            await _told(
+                grace, f"EXPLAIN SELECT FROM cogency.events WHERE {column} >= '{a}' AND {column} < '{b}'"
+            )
+            for a, b in (("zebra", "zebrb"), ("qebra", "qebrb"))
+        ]
+        estimates = [re.findall(r":plan_rows (\d+)", "".join(each)) for each in told]
+        assert estimates[0] == estimates[1] != [], column
+
+
+async def test_the_setup_runs_no_function_of_others(server: Server, database: str) -> None:
+    """Whoever may create functions plants one that fits better than the system's."""
+    name = f"{database}_planted"
+    await set_up(server, name, ())
+    async with as_user(server, name, "root") as root:
+        await root.execute("DROP SCHEMA cogency CASCADE; GRANT CREATE ON SCHEMA public TO PUBLIC")
+        await root.execute(
+            "CREATE ROLE planter LOGIN" if not await _has_role(root, "planter") else "SELECT 1"
+        )
+        async with as_user(server, name, "planter") as planter:
+            for kind in ("text, integer", "text, bigint"):
+                await planter.execute(
+                    f"CREATE FUNCTION public.hashtextextended({kind}) RETURNS bigint LANGUAGE sql IMMUTABLE"
+                    " AS 'SELECT 1::bigint'"
+                )
+        await root.execute(setup_script())
+        found = await root.fetch(
+            "SELECT d.refobjid::regprocedure::text FROM pg_depend d WHERE d.objid = 'cogency.row_keys'::regproc"
+            " AND d.refclassid = 'pg_proc'::regclass"
+        )
+        assert {row[0] for row in found} == {"cogency_trgm.show_trgm(text)"}
+        # Where the extension is in a schema that anyone may write to, nothing is set up.
+        await root.execute("DROP SCHEMA cogency CASCADE; ALTER EXTENSION pg_trgm SET SCHEMA public")
+        with pytest.raises(asyncpg.RaiseError, match="Anyone may create functions in the schema public"):
+            await root.execute(setup_script())
+
+
+async def _has_role(root: Connection, name: str) -> bool:
+    return await root.fetchval("SELECT EXISTS (SELECT FROM pg_roles WHERE rolname = $1)", name)
+
+
 async def test_contents_cannot_be_compared_nor_estimated(grace: Connection) -> None:
     for table, column in (
         *(("events", name) for name in ("body", "folded", "paths", "tool", "type", "readers")),
@@ -104,6 +227,8 @@ async def test_contents_cannot_be_compared_nor_estimated(grace: Connection) -> N
         *(("contents", name) for name in ("data", "digest")),
         *(("content_uses", name) for name in ("digest", "origin")),
         *(("usage", name) for name in ("model", "record")),
+        *(("members", name) for name in ("project", "member")),
+        *(("origins", name) for name in ("name", "owner")),
     ):
         for sql in (
             f"SELECT FROM cogency.{table} WHERE {column}::text >= 'x'",

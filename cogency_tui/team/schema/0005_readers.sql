@@ -1,11 +1,64 @@
--- Members reach what conversations contain by functions alone, and a search reads nothing of what its user may not
--- see, not even keys of an index.
+-- Members reach what conversations contain by functions alone, and these read nothing of what their user may not see.
 --
 -- PostgreSQL evaluates comparisons of texts before the policy of a table, and EXPLAIN ANALYZE tells whether one held:
--- so a member with SQL of their own could have read, by range after range, what the policy hides. And by the counters
--- of the index of texts they could have found out whether a word occurs there.
+-- so a member with SQL of their own could have read, by range after range, what the policy hides. By the counters of
+-- the index of texts they could have found out whether a word occurs there, and by the estimates of the planner, which
+-- it shows even where it refuses, what samples it has.
+--
+-- A function must not depend on a plan, which a member's settings choose: what may be read is decided in a statement
+-- before, or in a CASE. And it shows no messages below `notice`, among which are its plans.
 
--- Each key of the index of texts is a trigram together with those who may read the row.
+-- Statistics. To change the type of a column removes its statistics, where no policy has it.
+
+DROP POLICY see ON cogency.conversations;
+DROP POLICY add ON cogency.conversations;
+DROP POLICY change ON cogency.conversations;
+DROP POLICY see ON cogency.contents;
+DROP POLICY see ON cogency.members;
+DROP POLICY see ON cogency.origins;
+
+CREATE FUNCTION cogency.columns_without_statistics(given regclass) RETURNS SETOF pg_catalog.pg_attribute
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT a FROM pg_attribute a WHERE a.attrelid = given AND a.attname IN (
+        'body', 'folded', 'paths', 'tool', 'text', 'record', 'title', 'folded_title', 'folded_model',
+        'folded_directory', 'folded_branch', 'changing', 'position', 'data', 'digest', 'project', 'readers', 'name',
+        'provider', 'model'
+    )
+$$;
+CREATE FUNCTION cogency.keep_no_statistics(given regclass) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    command text;
+BEGIN
+    FOR command IN
+        SELECT format('ALTER TABLE %s ALTER %I SET STATISTICS 0', given, attname)
+        FROM cogency.columns_without_statistics(given)
+        UNION ALL
+        SELECT format('ALTER INDEX %s ALTER COLUMN 1 SET STATISTICS 0', indexrelid::regclass)
+        FROM pg_index WHERE indrelid = given AND indexprs IS NOT NULL
+    LOOP
+        EXECUTE command;
+    END LOOP;
+END
+$$;
+REVOKE ALL ON FUNCTION cogency.columns_without_statistics, cogency.keep_no_statistics FROM PUBLIC;
+DO $do$
+DECLARE
+    command text;
+BEGIN
+    FOR command IN
+        SELECT format(
+            'ALTER TABLE %s ALTER %I TYPE %s', c.oid::regclass, a.attname, format_type(a.atttypid, a.atttypmod))
+        FROM pg_class c, cogency.columns_without_statistics(c.oid) a
+        WHERE c.relnamespace = 'cogency'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition
+            AND c.relname NOT IN ('settings', 'versions')
+    LOOP
+        EXECUTE command;
+    END LOOP;
+END
+$do$;
+
+-- Readers. Each key of the index of texts is a trigram together with those who may read the row.
 
 -- Who may read a conversation, and the rows of it: its owner, the members of a project, or the team.
 ALTER TABLE cogency.conversations ADD readers text NOT NULL GENERATED ALWAYS AS (
@@ -89,7 +142,7 @@ CREATE FUNCTION cogency.row_keys(readers text, given text) RETURNS bigint[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (
     SELECT ARRAY(
-        SELECT hashtextextended(trigram COLLATE "C", (SELECT hashtextextended(readers COLLATE "C", 0)))
+        SELECT hashtextextended(trigram COLLATE "C", (SELECT hashtextextended(readers COLLATE "C", 0::bigint)))
         FROM (SELECT unnest(show_trgm(given)) AS trigram) t
     )
 );
@@ -98,7 +151,7 @@ CREATE FUNCTION cogency.text_keys(readers text, given text) RETURNS bigint[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (
     SELECT ARRAY(
-        SELECT hashtextextended(trigram COLLATE "C", (SELECT hashtextextended(readers COLLATE "C", 0)))
+        SELECT hashtextextended(trigram COLLATE "C", (SELECT hashtextextended(readers COLLATE "C", 0::bigint)))
         FROM (
             SELECT unnest(show_trgm(given))
             INTERSECT SELECT unnest(show_trgm('q' || given || 'q'))
@@ -115,10 +168,24 @@ CREATE INDEX events_by_path ON cogency.events USING gin (cogency.row_keys(reader
 CREATE INDEX edits_by_text ON cogency.edits USING gin (cogency.row_keys(readers, folded));
 CREATE INDEX edits_by_path ON cogency.edits USING gin (cogency.row_keys(readers, paths));
 
--- Reading. Only keys, owners and times can be selected; the policies hold for them, and say what the functions give.
+DO $do$
+DECLARE
+    command text;
+BEGIN
+    FOR command IN
+        SELECT format('SELECT cogency.keep_no_statistics(%L)', c.oid::regclass) FROM pg_class c
+        WHERE c.relnamespace = 'cogency'::regnamespace AND c.relkind IN ('r', 'p')
+            AND c.relname NOT IN ('settings', 'versions')
+    LOOP
+        EXECUTE command;
+    END LOOP;
+END
+$do$;
+
+-- Reading. Only keys, owners and times can be selected, under policies as before.
 
 REVOKE SELECT ON cogency.conversations, cogency.events, cogency.edits, cogency.usage, cogency.contents,
-    cogency.content_uses FROM cogency_member;
+    cogency.content_uses, cogency.members, cogency.origins FROM cogency_member;
 GRANT SELECT (origin, id, owner, parent, call, updated, revision, changed) ON cogency.conversations TO cogency_member;
 GRANT SELECT (origin, conversation, number, at) ON cogency.events, cogency.edits, cogency.usage TO cogency_member;
 
@@ -128,6 +195,29 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT ARRAY['user ' || session_user, 'team']
         || ARRAY(SELECT 'project ' || m.project FROM cogency.members m WHERE m.member = session_user)
 $$;
+
+-- Return the projects that the user is a member of.
+CREATE FUNCTION cogency.projects() RETURNS SETOF text
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT m.project FROM cogency.members m WHERE m.member = session_user ORDER BY 1
+$$;
+
+CREATE POLICY see ON cogency.conversations FOR SELECT TO cogency_member USING (
+    owner = session_user OR readers = ANY ((SELECT cogency.readers())::text[])
+);
+CREATE POLICY add ON cogency.conversations FOR INSERT TO cogency_member WITH CHECK (
+    owner = session_user
+    AND cogency.owns(origin)
+    AND NOT cogency.is_withdrawn(origin, id)
+    AND cogency.may_share(share, project)
+);
+CREATE POLICY change ON cogency.conversations FOR UPDATE TO cogency_member
+    USING (owner = session_user)
+    WITH CHECK (
+        owner = session_user
+        AND cogency.owns(origin)
+        AND cogency.may_share(share, project)
+    );
 
 -- Return whether the user may read a conversation.
 CREATE FUNCTION cogency.reads(given_origin text, given_id text) RETURNS boolean
@@ -238,40 +328,109 @@ RETURNS TABLE (
 )
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
+    places bigint[];
+    starts double precision[];
+    ends double precision[];
+    readers text[];
     on_event text;
     on_edit text;
     terms text;
 BEGIN
+    SELECT array_agg(w.place), array_agg(c.began), array_agg(c.ended), array_agg(c.readers)
+    INTO places, starts, ends, readers
+    FROM unnest(origins, ids) WITH ORDINALITY AS w (origin, id, place)
+    JOIN cogency.conversations c ON c.origin = w.origin AND c.id = w.id WHERE cogency.reads(w.origin, w.id);
     SELECT string_agg(f.on_event, ' OR '), string_agg(f.on_edit, ' OR '),
         string_agg(format('(%s)::integer', f.on_event), ' + ') FILTER (WHERE d ->> 0 = 'term')
     INTO on_event, on_edit, terms
     FROM jsonb_array_elements(documents) d, cogency.condition(d ->> 0, d ->> 1) f;
+    -- Each row of events is reached by a place.
     RETURN QUERY EXECUTE format(
         'SELECT w.place, d.source, d.conversation, d.type, d.at, d.body, d.tool, d.paths'
-        ' FROM unnest($1, $2) WITH ORDINALITY AS w (origin, id, place)'
-        ' JOIN cogency.conversations c ON c.origin = w.origin AND c.id = w.id'
-        ' CROSS JOIN LATERAL ('
+        ' FROM unnest($5, $6, $7, $8) AS w (place, began, ended, readers) CROSS JOIN LATERAL ('
         'SELECT * FROM ('
         'SELECT e.number AS source, e.conversation, e.type, e.at, e.body, e.folded, e.tool, e.paths'
-        ' FROM cogency.events e WHERE e.origin = c.origin AND e.conversation = c.id AND (%s)'
-        ' AND e.at >= c.began AND e.at <= c.ended'
+        ' FROM cogency.events e WHERE e.origin = $1[w.place] AND e.conversation = $2[w.place] AND (%s)'
+        ' AND e.at >= w.began AND e.at <= w.ended'
         ' UNION ALL'
         ' SELECT -e.number, e.conversation, ''edit'', e.at, e.text, e.folded, e.tool, e.paths'
-        ' FROM cogency.edits e WHERE e.origin = c.origin AND e.root = c.id AND e.readers = c.readers AND (%s)'
-        ' AND e.at >= c.began AND e.at <= c.ended'
+        ' FROM cogency.edits e WHERE e.origin = $1[w.place] AND e.root = $2[w.place] AND (%s)'
+        ' AND e.at >= w.began AND e.at <= w.ended AND e.readers = w.readers'
         ') e ORDER BY (e.folded LIKE $3) DESC, (%s) DESC, e.source > 0 DESC, abs(e.source) DESC LIMIT $4'
-        ') d WHERE cogency.reads(w.origin, w.id)',
+        ') d',
         on_event, on_edit, coalesce(terms, 'NULL::integer')
-    ) USING origins, ids, CASE phrase WHEN '' THEN '' ELSE cogency.like_pattern(phrase) END, most;
+    ) USING origins, ids, CASE phrase WHEN '' THEN '' ELSE cogency.like_pattern(phrase) END, most, places, starts, ends,
+        readers;
 END
 $$;
 
-REVOKE ALL ON FUNCTION cogency.readers, cogency.reads, cogency.read_conversations, cogency.read_events,
+REVOKE ALL ON FUNCTION cogency.readers, cogency.projects, cogency.reads, cogency.read_conversations, cogency.read_events,
     cogency.read_events_until, cogency.read_usage, cogency.read_edits, cogency.read_contents, cogency.calls_of_edits,
     cogency.condition, cogency.hits FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION cogency.readers, cogency.read_conversations, cogency.read_events,
+GRANT EXECUTE ON FUNCTION cogency.readers, cogency.projects, cogency.read_conversations, cogency.read_events,
     cogency.read_events_until, cogency.read_usage, cogency.read_edits, cogency.read_contents, cogency.calls_of_edits,
     cogency.hits TO cogency_member;
+
+-- Create the partitions of this month, of the next, and of those of these times, with what the default one has of
+-- them. Times before 2020 and beyond the next month have none.
+CREATE OR REPLACE FUNCTION cogency.prepare(times double precision[]) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '200ms' AS $$
+DECLARE
+    this_month CONSTANT timestamp := date_trunc('month', now() AT TIME ZONE 'UTC');
+    locks text[] := '{}';
+    attachments text[] := '{}';
+    each record;
+    command text;
+BEGIN
+    FOR each IN
+        SELECT c.relname AS parent, c.relname || '_default' AS rest,
+            c.relname || to_char(month, '_YYYY_MM') AS partition,
+            extract(epoch FROM month AT TIME ZONE 'UTC') AS first,
+            extract(epoch FROM (month + interval '1 month') AT TIME ZONE 'UTC') AS next
+        FROM (
+            SELECT date_trunc('month', to_timestamp(given) AT TIME ZONE 'UTC') AS month FROM unnest(times) AS given
+            WHERE given >= 1577836800
+                AND given < extract(epoch FROM (this_month + interval '2 months') AT TIME ZONE 'UTC')
+            UNION VALUES (this_month), (this_month + interval '1 month')
+        ) m, pg_partitioned_table p JOIN pg_class c ON c.oid = p.partrelid
+        WHERE c.relnamespace = 'cogency'::regnamespace
+            AND to_regclass('cogency.' || c.relname || to_char(month, '_YYYY_MM')) IS NULL
+        ORDER BY month, c.relname
+    LOOP
+        -- Those who insert there wait until all is moved, and those who read do not.
+        EXECUTE format('LOCK TABLE cogency.%I IN SHARE ROW EXCLUSIVE MODE', each.rest);
+        EXECUTE format('CREATE TABLE cogency.%I (LIKE cogency.%I INCLUDING ALL)', each.partition, each.parent);
+        EXECUTE format('ALTER TABLE cogency.%I ENABLE ROW LEVEL SECURITY', each.partition);
+        PERFORM cogency.keep_no_statistics(format('cogency.%I', each.partition)::regclass);
+        EXECUTE format(
+            'WITH moved AS (DELETE FROM cogency.%I WHERE at >= %L AND at < %L RETURNING *)'
+            ' INSERT INTO cogency.%I SELECT * FROM moved', each.rest, each.first, each.next, each.partition);
+        locks := locks || format('LOCK TABLE cogency.%I IN ACCESS EXCLUSIVE MODE', each.rest);
+        attachments := attachments || format(
+            'ALTER TABLE cogency.%I ATTACH PARTITION cogency.%I FOR VALUES FROM (%L) TO (%L)',
+            each.parent, each.partition, each.first, each.next);
+    END LOOP;
+    FOR attempt IN 1 .. 5 LOOP
+        BEGIN
+            FOREACH command IN ARRAY locks LOOP
+                EXECUTE command;
+            END LOOP;
+            EXIT;
+        EXCEPTION WHEN lock_not_available THEN
+            IF attempt = 5 THEN
+                RAISE;
+            END IF;
+            -- Those who came behind go first.
+            PERFORM pg_sleep(0.2);
+        END;
+    END LOOP;
+    FOREACH command IN ARRAY attachments LOOP
+        EXECUTE command;
+    END LOOP;
+EXCEPTION WHEN lock_not_available OR deadlock_detected OR duplicate_table THEN
+    RAISE WARNING 'No partitions of months were created: the default one is in use';
+END
+$$;
 
 -- The search: conversations that the user may see and that meet all conditions, the last updated first. As
 -- the function's owner it may use the indexes of texts, which no query under row-level security may: of them it
@@ -288,13 +447,17 @@ LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET work_mem = '64MB' AS $$
 DECLARE
     allowed CONSTANT text[] := cogency.readers();
+    -- What is compared with a row's contents comes behind who may read it.
+    contents text[] := ARRAY['true'];
     visible text[] := ARRAY['c.call IS NULL', 'NOT c.trashed'];
+    is_read text;
     holds text := 'true';
     is_single boolean := jsonb_array_length(coalesce(asked -> 'documents', '[]')) = 1;
     events_with text[] := ARRAY[]::text[];
     edits_with text[] := ARRAY[]::text[];
     titles_with text[] := ARRAY[]::text[];
     wanted integer := least(greatest(most, 1), 1000);
+    if_read CONSTANT text := '(%s) AND CASE WHEN e.readers = ANY (%L) THEN %s ELSE false END';
     in_span CONSTANT text := 'e.at >= c.began AND e.at <= c.ended';
     by_update CONSTANT text := ' ORDER BY c.updated DESC, c.id DESC, c.origin DESC';
     of_row CONSTANT text := 'c.origin, c.id, c.updated, c.began, c.ended, c.folded_title';
@@ -322,9 +485,9 @@ DECLARE
     last record;
     each jsonb;
 BEGIN
-    visible := visible || format('(c.owner = %L OR c.readers = ANY (%L))', session_user, allowed);
+    is_read := format('(c.owner = %L OR c.readers = ANY (%L))', session_user, allowed);
     IF asked ? 'project' THEN
-        visible := visible || format('c.project = %L', asked ->> 'project');
+        contents := contents || format('c.project = %L', asked ->> 'project');
     END IF;
     IF asked ? 'without' THEN
         visible := visible || format(
@@ -337,7 +500,7 @@ BEGIN
         visible := visible || format('c.updated < %L::double precision', asked ->> 'before');
     END IF;
     FOR each IN SELECT jsonb_array_elements(coalesce(asked -> 'costs', '[]')) LOOP
-        visible := visible || CASE each ->> 0
+        contents := contents || CASE each ->> 0
             WHEN '=' THEN format('abs(c.cost - %L) < 0.005', each ->> 1)
             WHEN '<' THEN format('c.cost < %L', each ->> 1)
             WHEN '<=' THEN format('c.cost <= %L', each ->> 1)
@@ -347,7 +510,7 @@ BEGIN
     END LOOP;
     FOR each IN SELECT jsonb_array_elements(coalesce(asked -> 'rows', '[]')) LOOP
         pattern := cogency.like_pattern(each ->> 1);
-        visible := visible || CASE each ->> 0
+        contents := contents || CASE each ->> 0
             WHEN 'model' THEN format('c.folded_model LIKE %L', pattern)
             WHEN 'directory' THEN format('c.folded_directory LIKE %L', pattern)
             WHEN 'from' THEN format(
@@ -356,6 +519,7 @@ BEGIN
             ELSE format('c.folded_branch LIKE %L', pattern)
         END;
     END LOOP;
+    visible := visible || format('CASE WHEN %s THEN %s ELSE false END', is_read, array_to_string(contents, ' AND '));
     FOR each IN SELECT jsonb_array_elements(coalesce(asked -> 'documents', '[]')) LOOP
         SELECT * INTO on_event, on_edit, on_title FROM cogency.condition(each ->> 0, each ->> 1);
         holds := holds || format(
@@ -371,9 +535,9 @@ BEGIN
             FROM (SELECT cogency.text_keys(r, each ->> 1) AS keys FROM unnest(allowed) r) found
             WHERE cardinality(found.keys) > 0;
             IF keys IS NOT NULL THEN
-                events_with := events_with || format('(%s) AND %s', keys, on_event);
-                edits_with := edits_with || format('(%s) AND %s', keys, on_edit);
-                titles_with := titles_with || on_title;
+                events_with := events_with || format(if_read, keys, allowed, on_event);
+                edits_with := edits_with || format(if_read, keys, allowed, on_edit);
+                titles_with := titles_with || format('CASE WHEN %s THEN %s ELSE false END', is_read, on_title);
             END IF;
         END IF;
     END LOOP;
@@ -464,3 +628,16 @@ BEGIN
     END LOOP;
 END
 $$;
+
+DO $do$
+DECLARE
+    command text;
+BEGIN
+    FOR command IN
+        SELECT format('ALTER FUNCTION %s SET client_min_messages = notice', p.oid::regprocedure) FROM pg_proc p
+        WHERE p.pronamespace = 'cogency'::regnamespace AND p.prosecdef
+    LOOP
+        EXECUTE command;
+    END LOOP;
+END
+$do$;

@@ -83,10 +83,30 @@ BEGIN
     END LOOP;
 END
 $roles$;
-CREATE EXTENSION IF NOT EXISTS pg_trgm;
 CREATE SCHEMA IF NOT EXISTS cogency;
 -- All of it has one owner, whoever runs an update: the functions call each other as that role.
 SELECT set_config('role', pg_get_userbyid(nspowner), true) FROM pg_namespace WHERE nspname = 'cogency';
+-- Whoever may create functions where this looks for them could have it run their own.
+DO $places$
+DECLARE
+    place text;
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_extension WHERE extname = 'pg_trgm') THEN
+        CREATE SCHEMA IF NOT EXISTS cogency_trgm;
+        CREATE EXTENSION pg_trgm SCHEMA cogency_trgm;
+    END IF;
+    SELECT n.nspname INTO place FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace
+        WHERE e.extname = 'pg_trgm';
+    IF EXISTS (
+        SELECT FROM pg_namespace n, aclexplode(n.nspacl) a
+        WHERE n.nspname = place AND a.privilege_type = 'CREATE' AND a.grantee = 0
+    ) THEN
+        RAISE 'Anyone may create functions in the schema %, which has pg_trgm', place
+            USING HINT = format('REVOKE CREATE ON SCHEMA %I FROM PUBLIC;', place);
+    END IF;
+    PERFORM set_config('search_path', format('pg_catalog, cogency, %I, pg_temp', place), true);
+END
+$places$;
 CREATE TABLE IF NOT EXISTS cogency.versions (
     version integer PRIMARY KEY,
     name text NOT NULL,
