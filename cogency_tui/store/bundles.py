@@ -38,6 +38,10 @@ VERSION = 1
 KEY_VARIABLE = "COGENCY_SYNC_KEY"
 KEY_FILE = "sync.key"
 
+LONGEST_AFTER = 64
+"""Most earlier bundles that a bundle names."""
+
+MOST_RETRACTED = 1_000
 LARGEST = 1 << 30
 """Most bytes of a bundle."""
 
@@ -191,11 +195,20 @@ def has_bundles(directory: Path) -> bool:
 
 
 class Head(msgspec.Struct, frozen=True):
-    """The first line of the content: the id of the bundle, and its owner."""
+    """The first line of the content: the id of the bundle, and its owner.
+
+    `proof` is that of the owner for the id (see `origins.proof`), and `after` has the ids of the owner's last
+    bundles before it. `former` are the origins that a copied store had before, each
+    with its proof for the new origin, and `retracted` the bundles that it has sent as those.
+    """
 
     bundle: Key
     origin: Key
     name: Annotated[str, Meta(max_length=LONGEST_NAME)]
+    proof: Key = ""
+    after: Annotated[list[Key], Meta(max_length=LONGEST_AFTER)] = []
+    former: dict[Key, Key] = {}
+    retracted: Annotated[list[Key], Meta(max_length=MOST_RETRACTED)] = []
 
 
 class Part:
@@ -225,6 +238,7 @@ class Bundle:
     """An opened bundle."""
 
     def __init__(self, head: Head, lines: Iterator[str]) -> None:
+        self.head = head
         self.origin = Origin(head.origin, head.name)
         self._lines = lines
 
@@ -364,11 +378,11 @@ class _Sink:
 class BundleWriter:
     """Collects the content of a new bundle; `directory` is for it while it is written."""
 
-    def __init__(self, id: str, origin: Origin, directory: Path) -> None:
-        self.id = id
+    def __init__(self, head: Head, directory: Path) -> None:
+        self.id = head.bundle
         self._packer = zlib.compressobj()
         self._content = tempfile.SpooledTemporaryFile(_IN_MEMORY, dir=str(directory))  # noqa: SIM115 (closed by `close`)
-        self.add(msgspec.json.encode(Head(id, origin.id, origin.name)).decode())
+        self.add(msgspec.json.encode(head).decode())
 
     @property
     def size(self) -> int:

@@ -19,6 +19,7 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Set
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 import msgspec
@@ -26,13 +27,16 @@ import msgspec
 from cogency_tui.errors import StoreError, UsageError
 from cogency_tui.file_lock import file_lock
 from cogency_tui.protocol.events import Event
-from cogency_tui.store import increments, origins
+from cogency_tui.store import copied_stores, increments, origins
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.bundles import (
+    LONGEST_AFTER,
+    MOST_RETRACTED,
     SUFFIX,
     BrokenBundleError,
     BundleFile,
     BundleWriter,
+    Head,
     Part,
     SyncKey,
     identified,
@@ -53,6 +57,7 @@ _LOCK = "sync.lock"
 AGAIN = "It is tried again next time. If it stays so, delete it: its owner then sends what it had."
 """The advice about a file that cannot be read."""
 
+_FORGED = "it has the name of this machine, and neither this one nor a copy of it wrote it. Delete it."
 _PATIENCE = 10.0
 _FORGOTTEN = 24 * 3600.0
 """Seconds after which the unfinished file of a process that is gone is removed. The process may be one of
@@ -84,7 +89,11 @@ class Exchange:
 
 
 class _CopiedStoreError(Exception):
-    """Our own origin owns a bundle that we have not written."""
+    """A copy of our store has sent with our origin, and keeps it."""
+
+
+class _RereadError(Exception):
+    """Bundles of an origin that were received have what was not stored, and is needed now."""
 
 
 class DirectorySync:
@@ -118,12 +127,17 @@ class DirectorySync:
         """Sentences about files, by the ids of their bundles or their names."""
         self._seen: dict[tuple[str, int, int], BundleFile | None] = {}
         """Files by their names, sizes and times."""
+        self._heads: dict[BundleFile, Head | None] = {}
         self._failed: dict[BundleFile, str] = {}
         """Sentences about bundles that could not be read, and are not tried again until they change."""
         self._settled: object = None
         """The state of the store and the directory in which nothing was left to send."""
         self._reached: dict[tuple[str, str], int] = {}
         """Numbers of events that a dry run has counted, by origins and ids."""
+        self._contents: dict[str, dict[str, dict[int, bytes | None]]] = {}
+        """The digests of all that origins have sent, where they were needed in this run."""
+        self._reread: set[str] = set()
+        """Origins whose bundles were read again in this run."""
 
     async def run(self, *, send: bool = True) -> Exchange:
         """Receive what is new, and then `send` what others lack.
@@ -132,7 +146,7 @@ class DirectorySync:
             UsageError: the directory cannot be used, has bundles of another key only, or is in use.
         """
         found = Exchange()
-        self._broken = {}
+        self._broken, self._contents, self._reread = {}, {}, set()
         with self._locked() as alone:
             if not alone:
                 raise UsageError("Another `cogency-tui sync` is running.", "Wait until it ends.")
@@ -211,6 +225,8 @@ class DirectorySync:
                     return
                 await self._renew(files, found)
                 continue
+            except _RereadError:
+                continue
             break
         if not self._dry:
             await self._database.write(increments.link)
@@ -219,6 +235,7 @@ class DirectorySync:
         """Receive the bundles that are not ours and not known, again while any of them has brought one on
         which others have waited."""
         own = await self._database.write(origins.own)
+        await self._read_heads(files, own)
         known = await self._database.read(partial(_known, own=own))
         # A copy under the name of a bundle whose content is here needs no care.
         for name in [name for name in self._broken if any(id and name.startswith(id) for id in known)]:
@@ -230,7 +247,7 @@ class DirectorySync:
             for number, file in enumerate(pending, 1):
                 if file.id in done:
                     continue
-                state = await self._receive(file, own, found)
+                state = await self._receive(file, files, own, found)
                 if state == "whole":
                     done.add(file.id)
                     self._broken.pop(file.id, None)
@@ -242,12 +259,10 @@ class DirectorySync:
             # Without a new whole bundle nothing has changed for those that wait.
             pending = waiting if done and not self._dry else []
 
-    async def _receive(self, file: BundleFile, own: Origin, found: Exchange) -> str:
-        """Store what is new in a bundle; return whether it is `whole`, `waits` for another, or is `broken`.
-
-        Raises:
-            _CopiedStoreError: our own origin owns it.
-        """
+    async def _receive(
+        self, file: BundleFile, files: Iterable[BundleFile], own: Origin, found: Exchange
+    ) -> str:
+        """Store what is new in a bundle; return whether it is `whole`, `waits` for another or is `broken`."""
         if file in self._failed:
             self._broken[file.id] = self._failed[file]
             return "broken"
@@ -255,10 +270,11 @@ class DirectorySync:
         try:
             with opened_bundle(file, self._key, self._data) as bundle:
                 if bundle.origin.id == own.id:
-                    raise _CopiedStoreError
+                    self._broken[file.id] = self._failed[file] = f"{file.path.name}: {_FORGED}"
+                    return "broken"
                 for part in bundle.parts():
                     try:
-                        taken = await self._take(bundle.origin, part)
+                        taken = await self._take(bundle.origin, part, files)
                     except (UsageError, ValueError) as exc:
                         refused = True
                         self._broken[file.id] = f"{file.path.name}: {exc}"
@@ -282,16 +298,60 @@ class DirectorySync:
             return "broken"
         return "waits" if waits else "whole"
 
-    async def _take(self, origin: Origin, part: Part) -> Taken:
+    async def _take(self, origin: Origin, part: Part, files: Iterable[BundleFile]) -> Taken:
         if self._dry:
             return await self._database.read(partial(self._counted, origin, part))
+        lines = part.lines()
+        first = next(lines, "")
+        original = await self._database.read(partial(_contested, origin, first))
+        if original:
+            await self._collect_all(origin, files)
 
         def work(connection: sqlite3.Connection) -> Taken:
-            taken = increments.take(connection, self._blobs, origin, part.lines())
+            if original and copied_stores.settle(connection, origin, original, self._contents[origin.id]):
+                part.skip()
+                return Taken("")
+            taken = increments.take(connection, self._blobs, origin, chain([first], lines))
             self._blobs.sync()
             return taken
 
-        return await self._database.write(work)
+        taken = await self._database.write(work)
+        if original and taken.waits and origin.id not in self._reread:
+            self._reread.add(origin.id)
+            await self._database.write(partial(_forget_received, origin))
+            raise _RereadError
+        return taken
+
+    async def _collect_all(self, origin: Origin, files: Iterable[BundleFile]) -> None:
+        """Collect the digests of all that an origin has sent."""
+        if origin.id in self._contents:
+            return
+        others = await self._database.read(partial(_of_others, origin))
+        self._contents[origin.id] = self._collected(
+            file for file in files if self._origin_of(file) == origin.id and file.id not in others
+        )
+
+    def _origin_of(self, file: BundleFile) -> str:
+        head = self._head_of(file)
+        return "" if head is None else head.origin
+
+    def _head_of(self, file: BundleFile) -> Head | None:
+        """Return the head of a bundle; None of one that cannot be read."""
+        if file not in self._heads:
+            self._heads[file] = None
+            with suppress(BrokenBundleError, OSError), opened_bundle(file, self._key, self._data) as bundle:
+                self._heads[file] = bundle.head
+        return self._heads[file]
+
+    def _collected(self, files: Iterable[BundleFile]) -> dict[str, dict[int, bytes | None]]:
+        """Return the digests of the events of conversations in bundles."""
+        contents: dict[str, dict[int, bytes | None]] = {}
+        for file in files:
+            with suppress(BrokenBundleError, OSError), opened_bundle(file, self._key, self._data) as bundle:
+                for part in bundle.parts():
+                    with suppress(ValueError, KeyError, TypeError, RecursionError):
+                        _collect(part, contents)
+        return contents
 
     def _counted(self, origin: Origin, part: Part, connection: sqlite3.Connection) -> Taken:
         """Count what is new in an increment."""
@@ -324,19 +384,38 @@ class DirectorySync:
 
     # A copied store.
 
+    async def _read_heads(self, files: Iterable[BundleFile], own: Origin) -> None:
+        """Note what the new bundles tell of the copies of stores.
+
+        Raises:
+            _CopiedStoreError: a copy of our store keeps our origin.
+        """
+        known = await self._database.read(partial(_known, own=own))
+        heads = [head for file in files if file.id not in known and (head := self._head_of(file)) is not None]
+        if heads and not self._dry:
+            await self._database.write(partial(_note_heads, heads))
+        copies = await self._database.read(partial(_copies, heads, own))
+        if not copies:
+            return
+        if not copied_stores.keeps_origin(await self._database.read(partial(_all_sent, own)), copies):
+            raise _CopiedStoreError
+        if not self._dry:
+            await self._database.write(partial(_note_all_received, [head.bundle for head in copies], ""))
+
     async def _renew(self, files: Iterable[BundleFile], found: Exchange) -> None:
         """Give our store a new origin, and the conversations that the other one continues to that."""
         own = await self._database.write(origins.own)
-        contents: dict[str, dict[int, bytes | None]] = {}
-        for file in files:
-            with suppress(BrokenBundleError, OSError), opened_bundle(file, self._key, self._data) as bundle:
-                if bundle.origin.id == own.id:
-                    for part in bundle.parts():
-                        with suppress(ValueError, KeyError, TypeError, RecursionError):
-                            _collect(part, contents)
+        sent = await self._database.read(partial(_all_sent, own))
+        heads = [head for file in files if (head := self._head_of(file)) is not None]
+        copies = await self._database.read(partial(_copies, heads, own))
+        copies = [head for head in copies if head.bundle not in sent]
+        ours = copied_stores.unshared(sent, copies)
+        theirs = {*sent, *(head.bundle for head in copies)} - {*ours}
+        contents = self._collected(file for file in files if file.id in theirs)
 
         def work(connection: sqlite3.Connection) -> int:
-            origins.renew(connection)
+            renewed = origins.renew(connection)
+            _note_all_received(ours, renewed.id, connection)
             is_continued = partial(increments.is_continued, connection)
             return len(increments.adopt(connection, own, lambda id: is_continued(id, contents.get(id))))
 
@@ -438,7 +517,7 @@ class _Outbox:
         if position == since:
             return since, 0
         if not dry:
-            self.writer = self.writer or BundleWriter(new_conversation_id(), self._origin, self._data)
+            self.writer = self.writer or BundleWriter(_new_head(connection, self._origin), self._data)
             self.writer.begin()
         for line in lines:
             events += "event" in line
@@ -493,9 +572,63 @@ def _known(connection: sqlite3.Connection, own: Origin) -> set[str]:
     return {id for (id,) in connection.execute(sql, (own.id,))}
 
 
+def _new_head(connection: sqlite3.Connection, own: Origin) -> Head:
+    """Return the head of a new bundle."""
+    id = new_conversation_id()
+    former = {each: origins.proof(connection, each, own.id) for each in origins.former(connection, own.id)}
+    sql = "SELECT id FROM received_bundles WHERE origin = ? ORDER BY id DESC LIMIT ?"
+    retracted = [each for (each,) in connection.execute(sql, (own.id, MOST_RETRACTED))]
+    after = _all_sent(own, connection)[-LONGEST_AFTER:]
+    return Head(id, own.id, own.name, origins.proof(connection, own.id, id), after, former, retracted)
+
+
+def _all_sent(own: Origin, connection: sqlite3.Connection) -> list[str]:
+    """Return the ids of the bundles that were sent with our origin, in their order."""
+    sql = "SELECT id FROM sent_bundles WHERE origin = ? ORDER BY number"
+    return [id for (id,) in connection.execute(sql, (own.id,))]
+
+
+def _copies(heads: Iterable[Head], own: Origin, connection: sqlite3.Connection) -> list[Head]:
+    """Return the heads of bundles with our origin that this store or a copy of it has written."""
+    return [head for head in heads if head.origin == own.id and copied_stores.is_proven(connection, head)]
+
+
+def _note_heads(heads: Iterable[Head], connection: sqlite3.Connection) -> None:
+    for head in heads:
+        copied_stores.note_former(connection, head)
+        # It has sent the same again, with its new origin.
+        _note_all_received(head.retracted if head.former else (), head.origin, connection)
+
+
 def _note_received(id: str, origin: Origin, connection: sqlite3.Connection) -> None:
+    _note_all_received([id], origin.id, connection)
+
+
+def _note_all_received(ids: Iterable[str], origin: str, connection: sqlite3.Connection) -> None:
     sql = "INSERT OR IGNORE INTO received_bundles (id, origin, received) VALUES (?, ?, ?)"
-    connection.execute(sql, (id, origin.id, time.time()))
+    connection.executemany(sql, [(id, origin, time.time()) for id in ids])
+
+
+def _forget_received(origin: Origin, connection: sqlite3.Connection) -> None:
+    connection.execute("DELETE FROM received_bundles WHERE origin = ?", (origin.id,))
+
+
+def _of_others(origin: Origin, connection: sqlite3.Connection) -> set[str]:
+    """Return the ids of the bundles that are another one's, although an origin may be named in them."""
+    sql = "SELECT id FROM received_bundles WHERE origin <> ?"
+    return {id for (id,) in connection.execute(sql, (origin.id,))}
+
+
+def _contested(origin: Origin, line: str, connection: sqlite3.Connection) -> str:
+    """Return the id of the conversation of an increment, by its first line, if a copy of the origin's store
+    has it here, and not the origin itself."""
+    original = ""
+    with suppress(ValueError, KeyError, TypeError, RecursionError):
+        record = decoded_record(parsed_line(line), time.time())
+        original = record.id if isinstance(record, ConversationRecord) else ""
+    if not original or increments.of_origin(connection, origin, original) is not None:
+        return ""
+    return original if increments.relative(connection, origin.id, original) is not None else ""
 
 
 def _note_sent(

@@ -97,6 +97,8 @@ class Position(msgspec.Struct, frozen=True):
 
 
 START = Position()
+Digests = Mapping[int, bytes | None]
+"""Digests of the events of a conversation by their numbers, None where two differ."""
 _NONE: Mapping[str, str] = {}
 
 
@@ -164,7 +166,7 @@ def outgoing(
         ValueError: its row has values that no other store accepts.
     """
     with _snapshot(connection):
-        conversation = _one(connection, id)
+        conversation = find_here(connection, id)
         if conversation is None:
             raise events.missing(id)
         if conversation.source:
@@ -259,7 +261,7 @@ def content_digest(event: Event) -> bytes:
 
 
 def adopt(connection: sqlite3.Connection, origin: Origin, is_continued: Callable[[str], bool]) -> list[str]:
-    """Give the conversations that a copy of our store, now the owner of `origin`, continues to that owner;
+    """Give the conversations that a copy of our store, the owner of `origin`, continues to that owner;
     return those of the user.
 
     `is_continued` returns whether that owner has all of a conversation of ours. One that was continued here
@@ -269,7 +271,7 @@ def adopt(connection: sqlite3.Connection, origin: Origin, is_continued: Callable
     adopted: list[str] = []
     sql = f"SELECT {COLUMNS} FROM conversations WHERE source = '' AND call IS NULL"
     for conversation in map(conversation_of, connection.execute(sql).fetchall()):
-        family = _family(connection, conversation)
+        family = family_of(connection, conversation)
         if all(is_continued(each.id) for each in family):
             adopted.append(conversation.id)
             for each in family:
@@ -277,13 +279,13 @@ def adopt(connection: sqlite3.Connection, origin: Origin, is_continued: Callable
     return adopted
 
 
-def _family(connection: sqlite3.Connection, conversation: StoredConversation) -> list[StoredConversation]:
-    """Return a conversation and those of its sub-agents."""
-    sql = f"SELECT {COLUMNS} FROM conversations WHERE parent = ? AND call IS NOT NULL AND source = ''"
+def family_of(connection: sqlite3.Connection, conversation: StoredConversation) -> list[StoredConversation]:
+    """Return a conversation and those of its sub-agents with the same owner."""
+    sql = f"SELECT {COLUMNS} FROM conversations WHERE parent = ? AND call IS NOT NULL AND source = ?"
     found = {conversation.id: conversation}
     pending = [conversation.id]
     while pending:
-        for row in connection.execute(sql, (to_column(pending.pop()),)).fetchall():
+        for row in connection.execute(sql, (to_column(pending.pop()), conversation.source)).fetchall():
             child = conversation_of(row)
             if child.id not in found:
                 found[child.id] = child
@@ -291,19 +293,65 @@ def _family(connection: sqlite3.Connection, conversation: StoredConversation) ->
     return [*found.values()]
 
 
-def is_continued(connection: sqlite3.Connection, id: str, sent: Mapping[int, bytes | None] | None) -> bool:
+def is_continued(connection: sqlite3.Connection, id: str, sent: Digests | None) -> bool:
     """Return whether all that a conversation has here was sent, and nothing else before its end; `sent` are
-    the digests of the events that were, by their numbers, None where two differ."""
-    if sent is None or None in sent.values():
-        return False
+    the digests of the events that were."""
+    return sent is not None and is_beginning(digests_of(connection, id), sent)
+
+
+def digests_of(connection: sqlite3.Connection, id: str) -> dict[int, bytes | None]:
+    """Return the digests of a conversation's events as they are sent, by the numbers of its owner."""
+    key = to_column(id)
+    sql = "SELECT event, number FROM received_events WHERE conversation = ?"
+    numbers = dict(connection.execute(sql, (key,)).fetchall())
     redactor = Redactor({})
-    ours: dict[int, bytes] = {}
+    found: dict[int, bytes | None] = {}
     sql = "SELECT seq, type, body FROM events WHERE conversation_id = ? ORDER BY seq"
-    for number, kind, body in connection.execute(sql, (to_column(id),)):
+    for seq, kind, body in connection.execute(sql, (key,)):
         with suppress(ValueError, RecursionError, TypeError, KeyError):
-            ours[number] = content_digest(checked_event(redactor.value(events.decode(kind, body)), inf))
-    last = max(ours, default=0)
-    return ours == {number: digest for number, digest in sent.items() if number <= last}
+            found[numbers.get(seq, seq)] = content_digest(
+                checked_event(redactor.value(events.decode(kind, body)), inf)
+            )
+    return found
+
+
+def is_beginning(first: Digests, whole: Digests) -> bool:
+    """Return whether the events of `whole` begin with those of `first`."""
+    last = max(first, default=0)
+    return None not in whole.values() and first == {n: each for n, each in whole.items() if n <= last}
+
+
+def give(connection: sqlite3.Connection, origin: Origin, conversation: StoredConversation) -> None:
+    """Give a conversation that is ours, or another origin's, to an origin with the same events."""
+    source = f"{PREFIX}{origin.id}"
+    if not conversation.source:
+        _adopt(connection, source, conversation)
+        return
+    key = to_column(conversation.id)
+    connection.execute("UPDATE conversations SET source = ? WHERE id = ?", (source, key))
+    connection.execute("UPDATE received SET revision = 0 WHERE id = ?", (key,))
+    for table in ("received_edits", "received_undoes"):
+        connection.execute(
+            f"UPDATE OR IGNORE {table} SET source = ? WHERE source = ?"
+            " AND edit IN (SELECT id FROM edits WHERE conversation = ?)",
+            (source, conversation.source, key),
+        )
+
+
+def of_origin(connection: sqlite3.Connection, origin: Origin, original: str) -> StoredConversation | None:
+    """Return the conversation that its owner, which may be this store, calls `original`."""
+    return _of_owner(connection, f"{PREFIX}{origin.id}", original)
+
+
+def relative(connection: sqlite3.Connection, origin: str, original: str) -> StoredConversation | None:
+    """Return the conversation that is `original` for a store whose copy `origin` is, or that is a copy of
+    it."""
+    kin = [*origins.successors(connection, origin), *origins.former(connection, origin)]
+    for each in kin:
+        found = _of_owner(connection, f"{PREFIX}{each}", original)
+        if found is not None:
+            return found
+    return None
 
 
 def _adopt(connection: sqlite3.Connection, source: str, conversation: StoredConversation) -> None:
@@ -431,7 +479,7 @@ class _Outgoing:
         """Return the row as others see it, and the origin of its parent."""
         row = asdict(conversation)
         del row["source"], row["original"], row["imported"]
-        parent = conversation.parent and _one(self._connection, conversation.parent)
+        parent = conversation.parent and find_here(self._connection, conversation.parent)
         if not parent or (parent.source and not parent.source.startswith(PREFIX)):
             # Sessions of other agents are not sent.
             row["parent"] = row["forked_at"] = None
@@ -564,7 +612,9 @@ class _Taking(Incoming):
         self._parent_source = f"{PREFIX}{head.owner}" if head.owner else self._source
         self._found = foreign_sessions.find(connection, self._source, record.id)
         self._reached_here = _received(connection, self._found)
-        parent = _find(connection, self._parent_source, record.parent or "")
+        # A sub-agent's is with its owner's.
+        find = _find if record.call is None else _of_owner
+        parent = find(connection, self._parent_source, record.parent or "")
         is_deep = parent is not None and _depth(connection, parent.id) >= DEEPEST
         if is_deep and record.call is not None:
             raise ValueError(f"its sub-agents are nested more than {DEEPEST} levels deep")
@@ -866,16 +916,22 @@ def _received(connection: sqlite3.Connection, found: StoredConversation | None) 
     return Position(*row) if row else START
 
 
-def _one(connection: sqlite3.Connection, id: str) -> StoredConversation | None:
+def find_here(connection: sqlite3.Connection, id: str) -> StoredConversation | None:
     row = connection.execute(f"SELECT {COLUMNS} FROM conversations WHERE id = ?", (to_column(id),)).fetchone()
     return None if row is None else conversation_of(row)
 
 
 def _find(connection: sqlite3.Connection, source: str, original: str) -> StoredConversation | None:
-    """Return the conversation that its owner, which may be this store, calls `original`."""
+    """Return the conversation that its owner, which may be this store, calls `original`, also where a copy
+    of the owner has it since."""
+    found = _of_owner(connection, source, original)
+    return found or relative(connection, source.removeprefix(PREFIX), original)
+
+
+def _of_owner(connection: sqlite3.Connection, source: str, original: str) -> StoredConversation | None:
     if source != f"{PREFIX}{origins.own(connection).id}":
         return foreign_sessions.find(connection, source, original)
-    found = _one(connection, original)
+    found = find_here(connection, original)
     return None if found is None or found.source else found
 
 
@@ -886,7 +942,7 @@ def _is_below(connection: sqlite3.Connection, ancestor: str, id: str) -> bool:
         if id == ancestor:
             return True
         seen.add(id)
-        found = _one(connection, id)
+        found = find_here(connection, id)
         id = (found.parent if found is not None else None) or id
     return False
 

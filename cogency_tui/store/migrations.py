@@ -646,6 +646,11 @@ def create_bundles(connection: sqlite3.Connection) -> None:
     )
 
 
+def create_origin_secrets(connection: sqlite3.Connection) -> None:
+    """Create the secrets by which a copied store is known, and the former origins of stores."""
+    origins.create_secrets(connection)
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     create_conversations,
     create_events,
@@ -678,6 +683,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     create_origins,
     create_received,
     create_bundles,
+    create_origin_secrets,
 )
 
 CONVERSIONS: tuple[Migration, ...] = (store_user_commands_as_fields,)

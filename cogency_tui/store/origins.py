@@ -5,11 +5,13 @@ others have `@` and the id of their origin as their source, and can be read and 
 """
 
 import getpass
+import hmac
 import secrets
 import socket
 import sqlite3
 from collections.abc import Mapping
 from contextlib import suppress
+from hashlib import sha256
 from typing import NamedTuple
 
 from cogency_tui.store.column_text import from_column, to_column
@@ -19,6 +21,7 @@ PREFIX = "@"
 
 COPIED = "This history is a copy of another machine's. From now on it has an owner of its own."
 _ID_BYTES = 10
+_SECRET_BYTES = 32
 LONGEST_NAME = 100
 
 
@@ -35,14 +38,36 @@ def create(connection: sqlite3.Connection) -> None:
         "CREATE TABLE origins (id TEXT PRIMARY KEY, name TEXT NOT NULL, own INTEGER NOT NULL) WITHOUT ROWID"
     )
     connection.execute("CREATE UNIQUE INDEX own_origin ON origins (own) WHERE own")
-    renew(connection)
+    _insert(connection)
+
+
+def create_secrets(connection: sqlite3.Connection) -> None:
+    """Create the secrets of the origins that are or were ours, and the former origins of each store."""
+    connection.execute(
+        "CREATE TABLE origin_secrets (origin TEXT PRIMARY KEY, secret BLOB NOT NULL) WITHOUT ROWID"
+    )
+    connection.execute(
+        "CREATE TABLE former_origins (origin TEXT NOT NULL, former TEXT NOT NULL,"
+        " PRIMARY KEY (origin, former)) WITHOUT ROWID"
+    )
+    # Copies of the store that exist already have the same times, which no other store knows.
+    times = connection.execute("SELECT name, applied FROM migrations ORDER BY rowid").fetchall()
+    for (id,) in connection.execute("SELECT id FROM origins WHERE own").fetchall():
+        _store_secret(connection, id, sha256(repr((id, times)).encode()).digest())
 
 
 def renew(connection: sqlite3.Connection) -> Origin:
     """Give our store a new origin: it is a copy of another one. The conversations so far stay ours."""
+    sql = (
+        "SELECT id FROM origins WHERE own UNION"
+        " SELECT former FROM former_origins JOIN origins ON id = origin WHERE own"
+    )
+    former = [id for (id,) in connection.execute(sql).fetchall()]
     connection.execute("UPDATE origins SET own = 0")
-    origin = Origin(secrets.token_hex(_ID_BYTES), _own_name())
-    connection.execute("INSERT INTO origins VALUES (?, ?, 1)", (origin.id, to_column(origin.name)))
+    origin = _insert(connection)
+    _store_secret(connection, origin.id, secrets.token_bytes(_SECRET_BYTES))
+    for each in former:
+        note_former(connection, origin.id, each)
     return origin
 
 
@@ -50,6 +75,30 @@ def own(connection: sqlite3.Connection) -> Origin:
     """Return our own origin."""
     row = connection.execute("SELECT id, name FROM origins WHERE own").fetchone()
     return Origin(row[0], from_column(row[1])) if row else renew(connection)
+
+
+def proof(connection: sqlite3.Connection, id: str, text: str) -> str:
+    """Return the proof that the store of an origin has written a text: only that and its copies can. Empty
+    if the origin was never ours."""
+    row = connection.execute("SELECT secret FROM origin_secrets WHERE origin = ?", (id,)).fetchone()
+    return hmac.new(row[0], text.encode(), sha256).hexdigest() if row else ""
+
+
+def note_former(connection: sqlite3.Connection, id: str, former: str) -> None:
+    """Note that the store of an origin had another one before."""
+    connection.execute("INSERT OR IGNORE INTO former_origins VALUES (?, ?)", (id, former))
+
+
+def former(connection: sqlite3.Connection, id: str) -> list[str]:
+    """Return the origins that a store had before."""
+    sql = "SELECT former FROM former_origins WHERE origin = ? ORDER BY former"
+    return [found for (found,) in connection.execute(sql, (id,))]
+
+
+def successors(connection: sqlite3.Connection, id: str) -> list[str]:
+    """Return the later origins of copies of a store."""
+    sql = "SELECT origin FROM former_origins WHERE former = ? ORDER BY origin"
+    return [found for (found,) in connection.execute(sql, (id,))]
 
 
 def note(connection: sqlite3.Connection, origin: Origin) -> None:
@@ -66,6 +115,21 @@ def names(connection: sqlite3.Connection) -> Mapping[str, str]:
     """Return the names of the other origins, by their sources."""
     rows = connection.execute("SELECT id, name FROM origins WHERE NOT own")
     return {f"{PREFIX}{id}": from_column(name) for id, name in rows}
+
+
+def of_source(connection: sqlite3.Connection, source: str) -> str:
+    """Return the origin of a conversation's source: ours of an empty one."""
+    return source.removeprefix(PREFIX) or own(connection).id
+
+
+def _insert(connection: sqlite3.Connection) -> Origin:
+    origin = Origin(secrets.token_hex(_ID_BYTES), _own_name())
+    connection.execute("INSERT INTO origins VALUES (?, ?, 1)", (origin.id, to_column(origin.name)))
+    return origin
+
+
+def _store_secret(connection: sqlite3.Connection, id: str, secret: bytes) -> None:
+    connection.execute("INSERT INTO origin_secrets VALUES (?, ?)", (id, secret))
 
 
 def _own_name() -> str:
