@@ -45,8 +45,14 @@ MOST_RETRACTED = 1_000
 LARGEST = 1 << 30
 """Most bytes of a bundle."""
 
-_LONGEST_CONTENT = 8 << 30
-"""Most bytes of its content."""
+LONGEST_CONTENT, MOST_LINES = 1 << 28, 500_000
+"""Bytes and lines of a content after which the next increment begins another bundle."""
+
+_ALLOWED_CONTENT, _ALLOWED_LINES = 1 << 30, 8 * MOST_LINES
+"""Most bytes and lines of a content that is read: an increment may go beyond what ends a bundle."""
+
+_LARGEST_RATIO = 64
+"""How often a larger content may be as large as its bundle."""
 
 _CHUNK = 1 << 18
 _IN_MEMORY = 32 << 20
@@ -246,7 +252,7 @@ class Bundle:
         """Yield its increments; each is read before the next one.
 
         Raises:
-            BrokenBundleError: its content ends early.
+            BrokenBundleError: its content ends early, is too large, or has an increment without a line.
         """
         # The head ends with an empty line, if anything follows.
         separator = next(self._lines, None)
@@ -254,6 +260,8 @@ class Bundle:
             first = next(self._lines, None)
             if first is None:
                 return
+            if not first:
+                raise BrokenBundleError("an increment of it is empty")
             part = Part(chain([first], self._lines))
             yield part
             part.skip()
@@ -283,7 +291,7 @@ def opened_bundle(file: BundleFile, key: SyncKey, directory: Path) -> Generator[
             except Exception as exc:
                 raise BrokenBundleError(_reason(exc)) from exc
         content.seek(0)
-        lines = _lines(cast("IO[bytes]", content))
+        lines = _lines(cast("IO[bytes]", content), max(_ALLOWED_CONTENT, _LARGEST_RATIO * file.size))
         try:
             head = msgspec.json.decode(next(lines, ""), type=Head)
         except msgspec.MsgspecError as exc:
@@ -313,16 +321,19 @@ def _opened(path: Path) -> Generator[IO[bytes]]:
         yield file
 
 
-def _lines(content: IO[bytes]) -> Iterator[str]:
-    """Yield the lines of a compressed content.
+def _lines(content: IO[bytes], most: int) -> Iterator[str]:
+    """Yield the lines of a compressed content of at most `most` bytes.
 
     Raises:
         BrokenBundleError: it is not one, too large, or ends early.
     """
     begun: list[bytes] = []
-    length = 0
-    for piece in _unpacked(content):
+    length = count = 0
+    for piece in _unpacked(content, most):
         *ends, rest = piece.split(b"\n")
+        count += len(ends)
+        if count > _ALLOWED_LINES:
+            raise BrokenBundleError("it has too many lines")
         for end in ends:
             line = b"".join([*begun, end])
             begun, length = [], 0
@@ -335,7 +346,7 @@ def _lines(content: IO[bytes]) -> Iterator[str]:
         raise BrokenBundleError("its content ends early")
 
 
-def _unpacked(content: IO[bytes]) -> Iterator[bytes]:
+def _unpacked(content: IO[bytes], most: int) -> Iterator[bytes]:
     unpacker = zlib.decompressobj()
     total = 0
     try:
@@ -344,7 +355,7 @@ def _unpacked(content: IO[bytes]) -> Iterator[bytes]:
                 piece = unpacker.decompress(packed, _CHUNK)
                 packed = unpacker.unconsumed_tail
                 total += len(piece)
-                if total > _LONGEST_CONTENT:
+                if total > most:
                     raise BrokenBundleError("its content is too large")
                 yield piece
         if not unpacker.eof:
@@ -381,6 +392,7 @@ class BundleWriter:
     def __init__(self, head: Head, directory: Path) -> None:
         self.id = head.bundle
         self._packer = zlib.compressobj()
+        self._length = self._count = 0
         self._content = tempfile.SpooledTemporaryFile(_IN_MEMORY, dir=str(directory))  # noqa: SIM115 (closed by `close`)
         self.add(msgspec.json.encode(head).decode())
 
@@ -389,13 +401,20 @@ class BundleWriter:
         """Bytes so far, compressed."""
         return self._content.tell()
 
+    @property
+    def is_long(self) -> bool:
+        """Whether the content is so long that no further increment belongs into it."""
+        return self._length > LONGEST_CONTENT or self._count > MOST_LINES
+
     def begin(self) -> None:
         """Begin an increment."""
         self.add("")
 
     def add(self, line: str) -> None:
         """Add a line."""
-        self._content.write(self._packer.compress(line.encode() + b"\n"))
+        data = line.encode() + b"\n"
+        self._length, self._count = self._length + len(data), self._count + 1
+        self._content.write(self._packer.compress(data))
 
     def write(self, path: Path, key: SyncKey) -> int:
         """Write the bundle to a new file, and to the disk; return its size.

@@ -58,6 +58,9 @@ AGAIN = "It is tried again next time. If it stays so, delete it: its owner then 
 """The advice about a file that cannot be read."""
 
 _FORGED = "it has the name of this machine, and neither this one nor a copy of it wrote it. Delete it."
+_MOST_REFUSED = 100
+"""Invalid increments of a bundle after which the rest of it is not read."""
+
 _PATIENCE = 10.0
 _FORGOTTEN = 24 * 3600.0
 """Seconds after which the unfinished file of a process that is gone is removed. The process may be one of
@@ -266,7 +269,7 @@ class DirectorySync:
         if file in self._failed:
             self._broken[file.id] = self._failed[file]
             return "broken"
-        waits = refused = False
+        waits, refused = False, 0
         try:
             with opened_bundle(file, self._key, self._data) as bundle:
                 if bundle.origin.id == own.id:
@@ -276,8 +279,10 @@ class DirectorySync:
                     try:
                         taken = await self._take(bundle.origin, part, files)
                     except (UsageError, ValueError) as exc:
-                        refused = True
+                        refused += 1
                         self._broken[file.id] = f"{file.path.name}: {exc}"
+                        if refused == _MOST_REFUSED:
+                            break
                         continue
                     waits = waits or bool(taken.waits)
                     self._count(file, bundle.origin, taken, found)
@@ -453,7 +458,7 @@ class DirectorySync:
                         break
                     position = after
                     found.sent[id] = found.sent.get(id, 0) + events
-                    if bundle.size > BUNDLE_SIZE:
+                    if bundle.is_full:
                         await self._publish(bundle, own, found)
                 self._progress(f"Read {number:,} of {len(ids):,} conversations.")
             await self._publish(bundle, own, found)
@@ -504,9 +509,9 @@ class _Outbox:
         self._data = data
 
     @property
-    def size(self) -> int:
-        """Bytes so far, compressed."""
-        return 0 if self.writer is None else self.writer.size
+    def is_full(self) -> bool:
+        """Whether the next increment begins another bundle."""
+        return self.writer is not None and (self.writer.size > BUNDLE_SIZE or self.writer.is_long)
 
     def add(
         self, blobs: Blobs, id: str, since: Position, connection: sqlite3.Connection, *, dry: bool

@@ -738,7 +738,8 @@ async def test_a_bomb_is_refused_in_bounded_memory(
     machine: Connected, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bob = await machine("bob")
-    monkeypatch.setattr(bundles, "_LONGEST_CONTENT", 8 << 20)
+    monkeypatch.setattr(bundles, "_ALLOWED_CONTENT", 8 << 20)
+    monkeypatch.setattr(bundles, "_LARGEST_RATIO", 1)
     monkeypatch.setattr(bundles, "LONGEST_LINE", 4 << 20)
     forged(bob.directory, ID, [HEAD, "", "x" * (5 << 20)])
     forged(bob.directory, "1" * 16, [HEAD.replace(ID, "1" * 16), *(["", '{"a": 1}' + " " * 10_000] * 1_000)])
@@ -749,6 +750,48 @@ async def test_a_bomb_is_refused_in_bounded_memory(
     assert any("too large" in each or "wrong form" in each for each in found.problems)
     monkeypatch.setattr(bundles, "LARGEST", 100)
     assert all("too large" in each for each in (await bob.sync()).problems)
+
+
+BOMBS = {
+    "\n": "an increment of it is empty",
+    "{}\n": "it has too many lines",
+    "{\n\n": "has the wrong form",
+    " " * 1023 + "\n": "its content is too large",
+}
+"""What more than a gigabyte of something is refused for."""
+
+
+@pytest.mark.parametrize("repeated", BOMBS)
+async def test_a_bomb_is_refused_quickly(repeated: str, machine: Connected) -> None:
+    bob = await machine("bob")
+    head = f"{HEAD}\n\n{json.dumps({'conversation': {}})}\n"
+    block = repeated.encode() * ((1 << 20) // len(repeated))
+    packer = zlib.compressobj()
+    pieces = [packer.compress(head.encode()), *(packer.compress(block) for _ in range(1_100)), packer.flush()]
+    file = forged(bob.directory, ID, [])
+    recipient = cast("Any", pyrage).x25519.Recipient.from_str(KEY.recipient)
+    header = file.read_bytes().partition(b"\n")[0]
+    file.write_bytes(header + b"\n" + cast("Any", pyrage).encrypt(b"".join(pieces), [recipient]))
+    started = time.process_time()
+
+    found = await bob.sync()
+
+    assert time.process_time() - started < 20
+    [problem] = found.problems
+    assert problem.startswith(f"{file.name}: ")
+    assert BOMBS[repeated] in problem
+
+
+async def test_a_long_content_goes_in_several_bundles(
+    machine: Connected, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ada, bob = await machine("ada"), await machine("bob")
+    for _ in range(3):
+        await ada.store.append((await begun(ada)).id, said("x" * 1_000))
+    monkeypatch.setattr(bundles, "LONGEST_CONTENT", 1_000)
+
+    assert (await ada.sync()).bundles == 3
+    assert len((await bob.sync()).received) == 3
 
 
 async def test_a_valid_part_behind_an_invalid_one_is_stored(machine: Connected) -> None:
