@@ -227,7 +227,7 @@ def insert(
     interrupted: bool = False,
 ) -> list[Edit]:
     """Record the changes of a call, as `Edits.add` does."""
-    made = [_insert(connection, change, origin, call, tool, now) for change in changes]
+    made = [_insert(connection, change, origin, call, tool, max(now, 0.0)) for change in changes]
     if interrupted:
         connection.executemany("INSERT INTO interrupted_edits VALUES (?)", [(edit.id,) for edit in made])
         made = [replace(edit, interrupted=True) for edit in made]

@@ -70,6 +70,9 @@ def append(connection: sqlite3.Connection, conversation_id: str, event: Event) -
     Raises:
         StoreError: there is no such conversation.
     """
+    if event["timestamp"] < 0:
+        # A clock before 1970: no export has such a time.
+        event = cast("Event", {**event, "timestamp": 0.0})
     key = to_column(conversation_id)
     title = to_column(title_of(event["content"])) if event["type"] == "user" else ""
     own = title if begins_turn(event) else ""

@@ -4,7 +4,6 @@ The parent does not change. Usage stays with the conversation that paid for it: 
 """
 
 import sqlite3
-import time
 from dataclasses import dataclass, replace
 
 from cogency_tui.errors import UsageError
@@ -18,6 +17,7 @@ from cogency_tui.store.store import (
     conversation_of,
     insert,
     new_conversation_id,
+    unix_time,
 )
 
 _ONE = f"SELECT {COLUMNS} FROM conversations WHERE id = ?"
@@ -93,7 +93,7 @@ def _fork(
             "List its events with `cogency-tui conversations show`.",
         )
     turns = f"SELECT count(*) FROM events WHERE conversation_id = ? AND seq <= ? AND {BEGINS_TURN}"
-    now = time.time()
+    now = unix_time()
     parent = conversation_of(row)
     fork = replace(
         parent,

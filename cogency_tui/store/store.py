@@ -90,10 +90,15 @@ class StoredConversation:
         return self.turns if is_fork and self.updated == self.created else None
 
 
+def unix_time() -> float:
+    """Return the time in Unix seconds; 0 before 1970, as no export has a negative one."""
+    return max(time.time(), 0.0)
+
+
 def new_conversation_id() -> str:
-    """Create an id of sixteen lower-case letters and digits that sorts by time: 45 bits of milliseconds, 35
-    random."""
-    number = int(time.time() * 1000) << 35 | secrets.randbits(35)
+    """Create an id of sixteen lower-case letters and digits that sorts by time: 45 bits of milliseconds since
+    1970, 35 random."""
+    number = int(unix_time() * 1000) << 35 | secrets.randbits(35)
     return base64.b32hexencode(number.to_bytes(10, "big")).decode().lower()
 
 
@@ -186,7 +191,7 @@ class Store:
         Raises:
             UsageError: the `id` is taken.
         """
-        now = time.time()
+        now = unix_time()
         id = id or new_conversation_id()
         conversation = StoredConversation(
             *(id, project, "", dialect, provider, model, now, now, 0, 0, 0.0, parent, call, branch),

@@ -48,7 +48,7 @@ def record(
     if updated.rowcount != 1:
         raise missing(conversation_id)
     figures = (step.get(figure) for figure in SUMMED)
-    connection.execute(_INSERT, (key, time.time() if at is None else at, encode(step), *figures))
+    connection.execute(_INSERT, (key, max(time.time(), 0.0) if at is None else at, encode(step), *figures))
 
 
 class Total(NamedTuple):

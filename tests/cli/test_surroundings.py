@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import ROOT
 from tests.cli.conftest import Run
 
 COMMANDS = [
@@ -75,3 +76,21 @@ def test_a_file_of_the_project_with_the_name_of_a_module_is_not_imported(tmp_pat
         done = start('exec "$@"', arguments, tmp_path)
         assert done.returncode != 99, arguments
         assert "Traceback" not in done.stderr
+
+
+def test_a_clock_before_1970(project: Path, tmp_path: Path) -> None:
+    """What it stores can be exported, and so sent and imported."""
+    (tmp_path / "sitecustomize.py").write_text(
+        "import time\nnow = time.time\ntime.time = lambda: now() - 2e9\n"
+    )
+    script = f'export PYTHONPATH={tmp_path}:{ROOT} COGENCY_DATA={tmp_path}/data; exec "$@"'
+
+    done = start(script, ["run", "replace 'hello' with 'bye' in greet.py", "--permissions", "edits"], project)
+    exported = start(script, ["conversations", "export", "--all"], project)
+
+    assert done.returncode == 0, done.stderr
+    assert exported.returncode == 0, exported.stderr
+    (tmp_path / "export").write_text(exported.stdout)
+    script = script.replace("/data;", "/other;")
+    again = start(f"{script} < {tmp_path}/export", ["import"], project)
+    assert (again.returncode, "1 conversation imported" in again.stderr) == (0, True), again.stderr
