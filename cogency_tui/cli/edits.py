@@ -34,6 +34,7 @@ from cogency_tui.errors import ConsentError, UsageError, WorkspaceError
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.edit_records import Edit, Mark
 from cogency_tui.store.edits import Edits
+from cogency_tui.store.search.index_file import BLOBS
 from cogency_tui.store.store import Store, StoredConversation
 from cogency_tui.tools.worker_threads import in_thread
 from cogency_tui.workspace import diff
@@ -134,7 +135,7 @@ class EditCommands:
         if conversation is None:
             talk(f"No conversations in {name_of(str(self._project))} yet.")
             return 0
-        journal = await self._journal(conversation.project)
+        blobs = await self._contents(conversation.project)
         edits = await self._edits.in_history(conversation.id)
         chosen_paths = Paths(Path(conversation.project), paths)
         chosen = [edit for edit in reversed(edits) if edit.origin.turn == (turn or edit.origin.turn)]
@@ -143,7 +144,6 @@ class EditCommands:
         chosen += [edit for edit in reversed(shared) if chosen_paths.cover(edit.path, edit.old_path)]
         owners = {conversation.id, *(edit.origin.conversation for edit in shared)}
         known = {owner: await self._decided(owner) for owner in owners}
-        blobs = await journal.blobs()
         for edit in chosen:
             counts = diff.count(await in_thread(difference, edit, blobs))
             marks, undone = known.get(edit.origin.conversation) or known[conversation.id]
@@ -298,7 +298,19 @@ class EditCommands:
                 )
         return edit
 
+    async def _contents(self, project: str) -> Blobs:
+        """The stored contents of edits in a project, which may be on another machine."""
+        if Path(project).is_dir():
+            return await (await self._journal(project)).blobs()
+        return Blobs(self._store.database.path.parent / BLOBS)
+
     async def _journal(self, project: str) -> Journal:
+        if not Path(project).is_dir():
+            raise WorkspaceError(
+                f"The directory of this conversation, {name_of(project)}, is not here.",
+                "Its edits can be listed with `cogency-tui edits list`.",
+            )
+
         async def store() -> Store:
             return self._store
 

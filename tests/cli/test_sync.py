@@ -130,6 +130,29 @@ def test_a_second_key_is_written_only_if_the_user_says_so(run: Run, shared: Path
     assert len([*shared.iterdir()]) == 2
 
 
+def test_edits_are_listed_where_their_directory_is_not(
+    run: Run, project: Path, shared: Path, tmp_path: Path
+) -> None:
+    ada, bob = on("ada", tmp_path), on("bob", tmp_path)
+    run("run", "replace 'hello' with 'bye' in greet.py", "--permissions", "edits", **ada)
+    run("sync", str(shared), **ada)
+    give_key(tmp_path, "ada", "bob")
+    project.rename(tmp_path / "gone")
+    here = tmp_path / "here"
+    here.mkdir()
+    run("sync", str(shared), cwd=here, **bob)
+    [listed] = run("conversations", "list", "--all", "--json", cwd=here, **bob).stdout.splitlines()
+    id = json.loads(listed)["id"]
+
+    edits = run("edits", "list", "--conversation", id, cwd=here, **bob)
+    reverted = run("edits", "revert", "--conversation", id, "--dry-run", cwd=here, **bob)
+
+    assert edits.returncode == 0, edits.stderr
+    assert "greet.py" in edits.stdout
+    assert reverted.returncode == 1
+    assert f"The directory of this conversation, {project}, is not here." in reverted.stderr
+
+
 def test_a_directory_is_not_made_up(run: Run, tmp_path: Path) -> None:
     done = run("sync", str(tmp_path / "unmounted"))
     assert done.returncode == 2
