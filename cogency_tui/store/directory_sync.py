@@ -127,7 +127,7 @@ class DirectorySync:
         self._accept_other_key = accept_other_key
         self._progress = progress
         self._broken: dict[str, str] = {}
-        """Sentences about files, by the ids of their bundles or their names."""
+        """Sentences about files, by their names."""
         self._seen: dict[tuple[str, int, int], BundleFile | None] = {}
         """Files by their names, sizes and times."""
         self._heads: dict[BundleFile, Head | None] = {}
@@ -253,7 +253,9 @@ class DirectorySync:
                 state = await self._receive(file, files, own, found)
                 if state == "whole":
                     done.add(file.id)
-                    self._broken.pop(file.id, None)
+                    for each in files:
+                        if each.id == file.id:
+                            self._broken.pop(each.path.name, None)
                 elif state == "waits":
                     waiting.append(file)
                 self._progress(f"Received {number:,} of {len(pending):,} bundles.")
@@ -267,20 +269,20 @@ class DirectorySync:
     ) -> str:
         """Store what is new in a bundle; return whether it is `whole`, `waits` for another or is `broken`."""
         if file in self._failed:
-            self._broken[file.id] = self._failed[file]
+            self._broken[file.path.name] = self._failed[file]
             return "broken"
         waits, refused = False, 0
         try:
             with opened_bundle(file, self._key, self._data) as bundle:
                 if bundle.origin.id == own.id:
-                    self._broken[file.id] = self._failed[file] = f"{file.path.name}: {_FORGED}"
+                    self._broken[file.path.name] = self._failed[file] = f"{file.path.name}: {_FORGED}"
                     return "broken"
                 for part in bundle.parts():
                     try:
                         taken = await self._take(bundle.origin, part, files)
                     except (UsageError, ValueError) as exc:
                         refused += 1
-                        self._broken[file.id] = f"{file.path.name}: {exc}"
+                        self._broken[file.path.name] = f"{file.path.name}: {exc}"
                         if refused == _MOST_REFUSED:
                             break
                         continue
@@ -292,12 +294,12 @@ class DirectorySync:
             return "broken"
         except BrokenBundleError as exc:
             again = "" if "newer" in str(exc) else f" {AGAIN}"
-            self._broken[file.id] = self._failed[file] = f"{file.path.name}: {exc}.{again}"
+            self._broken[file.path.name] = self._failed[file] = f"{file.path.name}: {exc}.{again}"
             return "broken"
         except OSError as exc:
             if exc.errno in (errno.ENOSPC, errno.EDQUOT):
                 raise StoreError(f"{self._data} is full.", "Free some space there.") from exc
-            self._broken[file.id] = f"{file.path.name}: {exc.strerror}. {AGAIN}"
+            self._broken[file.path.name] = f"{file.path.name}: {exc.strerror}. {AGAIN}"
             return "broken"
         if refused:
             return "broken"

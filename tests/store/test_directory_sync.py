@@ -244,6 +244,22 @@ async def test_a_half_copied_bundle_is_named_and_taken_later(length: int, machin
     await assert_equal(ada, bob, conversation.id)
 
 
+async def test_each_copy_of_a_damaged_bundle_is_named(machine: Connected) -> None:
+    ada, bob = await machine("ada"), await machine("bob", "other")
+    await ada.store.append((await begun(ada)).id, said("one"))
+    await ada.sync()
+    [file] = ada.files()
+    data = file.read_bytes()
+    names = sorted([file.name, "another.cogency", f"{file.stem} (conflict).cogency"])
+    for name in names:
+        (bob.directory / name).write_bytes(data[:-9])
+
+    assert [each.partition(":")[0] for each in sorted((await bob.sync()).problems)] == names
+
+    (bob.directory / names[1]).write_bytes(data)
+    assert (await bob.sync()).problems == []
+
+
 async def test_one_that_follows_tries_a_bundle_again_once_it_has_changed(machine: Connected) -> None:
     ada, bob = await machine("ada"), await machine("bob", "other")
     conversation = await begun(ada)
