@@ -115,12 +115,14 @@ def _key(options: SyncOptions, directory: Path, default: Path) -> SyncKey:
     """Return the key from its file or the environment; the first time, create it.
 
     Raises:
-        UsageError: it cannot be read, or there is none for the bundles in the directory.
+        UsageError: it cannot be read, is in the directory, or there is none for the bundles there.
     """
     if options.key is not None:
+        _require_outside(options.key, directory)
         return _read(options.key)
     if given := os.environ.get(KEY_VARIABLE):
         return parsed_key(given, KEY_VARIABLE)
+    _require_outside(default, directory)
     if default.exists():
         return _read(default)
     if has_bundles(directory) and not options.new_key:
@@ -144,6 +146,19 @@ def _key(options: SyncOptions, directory: Path, default: Path) -> SyncKey:
         "Who has it can read the bundles; without it nobody can. Keep a copy."
     )
     return key
+
+
+def _require_outside(key: Path, directory: Path) -> None:
+    """Require a key that is not carried away with the bundles.
+
+    Raises:
+        UsageError: it is in their directory.
+    """
+    if key.resolve().is_relative_to(directory.resolve()):
+        raise UsageError(
+            f"The key {key} is in {directory}: who gets the bundles can read them.",
+            "Move it out of there.",
+        )
 
 
 def _read(path: Path) -> SyncKey:

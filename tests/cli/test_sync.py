@@ -110,6 +110,24 @@ def test_the_key_is_in_the_environment_or_a_file(run: Run, shared: Path, tmp_pat
     assert f"chmod 600 {file}" in run("sync", str(shared), "--key", str(file), **bob).stderr
 
 
+def test_a_key_beside_the_bundles_is_refused(run: Run, shared: Path, tmp_path: Path) -> None:
+    ada = on("ada", tmp_path)
+    run("run", "read greet.py", **ada)
+    run("sync", str(shared), **ada)
+    key = shared / "sub" / "sync.key"
+    key.parent.mkdir()
+    (tmp_path / "ada/sync.key").rename(key)
+    (tmp_path / "link").symlink_to(shared)
+
+    for given in (key, tmp_path / "link/sub/sync.key"):
+        refused = run("sync", str(shared), "--key", str(given), **ada)
+        assert refused.returncode == 2
+        assert f"The key {given} is in {shared}: who gets the bundles can read them." in refused.stderr
+    above = run("sync", str(tmp_path), **ada)
+    assert above.returncode == 2
+    assert "is in" in above.stderr
+
+
 def test_a_second_key_is_written_only_if_the_user_says_so(run: Run, shared: Path, tmp_path: Path) -> None:
     ada, bob = on("ada", tmp_path), on("bob", tmp_path)
     for machine in (ada, bob):
