@@ -168,7 +168,9 @@ def _line(conversation: StoredConversation, owners: Mapping[str, str]) -> str:
     when = time.strftime("%Y-%m-%d %H:%M", time.localtime(conversation.updated))
     turns = f"{conversation.turns} turn" + ("" if conversation.turns == 1 else "s")
     imported = "  (imported)" if conversation.imported else ""
-    if conversation.source in AGENTS:
+    if imported and not conversation.source and conversation.parent and conversation.call is None:
+        imported = "  (fork of an imported conversation)"
+    elif conversation.source in AGENTS:
         imported = f"  (from {AGENTS[conversation.source]})"
     elif conversation.source in owners:
         imported = f"  (from {one_line(owners[conversation.source])})"

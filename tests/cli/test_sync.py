@@ -83,6 +83,23 @@ def test_two_machines(run: Run, shared: Path, tmp_path: Path) -> None:
     assert found["problems"] == []
 
 
+def test_a_fork_of_a_received_conversation_is_listed_as_ours(run: Run, shared: Path, tmp_path: Path) -> None:
+    ada, bob = on("ada", tmp_path), on("bob", tmp_path)
+    run("run", "read greet.py", **ada)
+    run("sync", str(shared), **ada)
+    give_key(tmp_path, "ada", "bob")
+    run("sync", str(shared), **bob)
+    [id] = [line.split()[0] for line in run("conversations", "list", **bob).stdout.splitlines()]
+
+    run("run", "find greet", "--conversation", id, **bob)
+
+    lines = run("conversations", "list", **bob).stdout.splitlines()
+    assert sorted(line.rpartition("  ")[2].partition("@")[0] for line in lines) == [
+        "(fork of an imported conversation)",
+        "(from ada",
+    ]
+
+
 def test_the_key_is_in_the_environment_or_a_file(run: Run, shared: Path, tmp_path: Path) -> None:
     ada, bob = on("ada", tmp_path), on("bob", tmp_path)
     run("run", "read greet.py", **ada)
