@@ -62,9 +62,9 @@ _MOST_REFUSED = 100
 """Invalid increments of a bundle after which the rest of it is not read."""
 
 _PATIENCE = 10.0
-_FORGOTTEN = 24 * 3600.0
-"""Seconds after which the unfinished file of a process that is gone is removed. The process may be one of
-another machine that shares the directory."""
+_FORGOTTEN = 3600.0
+"""Seconds without a change after which the unfinished file of a process that is gone is removed. The process
+may be one of another machine that shares the directory."""
 
 Progress = Callable[[str], object]
 

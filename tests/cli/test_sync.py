@@ -21,6 +21,7 @@ from cogency_tui.store.directory_sync import AGAIN
 from cogency_tui.store.event_chain import verify
 from cogency_tui.store.increments import own_conversations
 from cogency_tui.store.store import Store
+from cogency_tui.temporary_files import prefix
 from tests import ROOT
 from tests.cli.conftest import Run
 from tests.exhaustive import sampled
@@ -186,6 +187,28 @@ def test_edits_are_listed_where_their_directory_is_not(
     assert "greet.py" in edits.stdout
     assert reverted.returncode == 1
     assert f"The directory of this conversation, {project}, is not here." in reverted.stderr
+
+
+def test_what_a_killed_sync_has_left_is_removed_an_hour_later(run: Run, shared: Path, tmp_path: Path) -> None:
+    ada = on("ada", tmp_path)
+    script = (
+        "import os, pathlib, signal, sys; from cogency_tui.temporary_files import prefix;"
+        "[(pathlib.Path(sys.argv[1]) / f\".{prefix('sync')}{n}.tmp\").touch() for n in (1, 2)];"
+        "os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    subprocess.run(
+        [sys.executable, "-c", script, shared], env=os.environ | {"PYTHONPATH": str(ROOT)}, check=False
+    )
+    old, recent = sorted(shared.iterdir())
+    alive, other = shared / f".{prefix('sync')}3.tmp", shared / ".syncthing.cogency-sync-1.tmp"
+    for file in (alive, other):
+        file.touch()
+    for file in (old, alive, other):
+        os.utime(file, (time.time() - 3_700,) * 2)
+
+    assert run("sync", str(shared), **ada).returncode == 0
+
+    assert {*shared.iterdir()} == {recent, alive, other}
 
 
 def test_a_directory_is_not_made_up(run: Run, tmp_path: Path) -> None:
