@@ -685,6 +685,7 @@ class _Restoration(Incoming):
             made = self._made(given, place.id, above.id if above else None, given.call)
             if not insert(replace(made, trashed=given.trashed), self._connection):
                 raise ValueError(f"the id {place.id!r} is taken")
+            self._note_original(given, place.id)
             return
         place.events = self._events_of(place.id)
         if place.state == "continued":

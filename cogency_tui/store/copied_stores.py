@@ -5,10 +5,14 @@ send something since the copying keeps the origin, and the other one gets a new 
 not continued. What it goes on to send under its new origin belongs to it, wherever that is all that there is
 of the conversation: the longer one counts, of equal ones that of the new origin, and two that differ are two
 conversations. All stores compute this alike from the bundles, in whatever order these arrive.
+
+A conversation that was imported from an export of another store belongs to the importer until the original
+arrives; then, if nothing was added to it, it is the original.
 """
 
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from cogency_tui.store import increments, origins
 from cogency_tui.store.bundles import LONGEST_AFTER, Head
@@ -17,6 +21,13 @@ from cogency_tui.store.origins import Origin
 from cogency_tui.store.store import StoredConversation
 
 _NONE: Digests = {}
+
+
+class ImportedHead(NamedTuple):
+    """The id of a conversation for its sender; the origin and the id of the one that was imported as it."""
+
+    id: str
+    import_of: tuple[str, str] = ("", "")
 
 
 def is_proven(connection: sqlite3.Connection, head: Head) -> bool:
@@ -47,6 +58,18 @@ def keeps_origin(sent: Sequence[str], copies: Sequence[Head]) -> bool:
     return bool(ours) and begins and min(ours) < min(theirs)
 
 
+def is_contested(connection: sqlite3.Connection, origin: Origin, head: ImportedHead) -> bool:
+    """Return whether another origin may have a conversation here that this one has sent, and has not."""
+    if increments.of_origin(connection, origin, head.id) is not None:
+        return False
+    owner, original = head.import_of
+    return bool(
+        increments.relative(connection, origin.id, head.id)
+        or origins.imports_of(connection, origin.id, head.id)
+        or (owner and increments.of_origin(connection, Origin(owner, ""), original))
+    )
+
+
 def settle(
     connection: sqlite3.Connection, origin: Origin, original: str, sent: Mapping[str, Digests]
 ) -> StoredConversation | None:
@@ -69,6 +92,47 @@ def settle(
             increments.give(connection, origin, each)
         return None
     return here if all(increments.is_beginning(theirs[id], ours[id]) for id in ours) else None
+
+
+def settle_import(
+    connection: sqlite3.Connection, origin: Origin, head: ImportedHead, sent: Mapping[str, Digests]
+) -> StoredConversation | None:
+    """Settle whose a conversation is that an origin has sent, where the export of one was imported as the
+    other. Return the original, if the sent one is only the import of that.
+
+    What is imported here becomes the origin's if that has the original, and nothing was added.
+    """
+    for id in origins.imports_of(connection, origin.id, head.id):
+        found = increments.find_here(connection, id)
+        if found is not None:
+            _return(connection, origin, found, sent)
+    given = Origin(head.import_of[0], "")
+    original = increments.of_origin(connection, given, head.import_of[1]) if given.id else None
+    if original is None:
+        return None
+    theirs = _texts(sent.get(head.id, _NONE))
+    ours = _texts(increments.digests_of(connection, original.id))
+    return original if theirs == ours[: len(theirs)] else None
+
+
+def _return(
+    connection: sqlite3.Connection, origin: Origin, imported: StoredConversation, sent: Mapping[str, Digests]
+) -> None:
+    """Return an imported conversation to its owner, with those of its sub-agents, if it has no more."""
+    originals: dict[str, str] = {}
+    for each in increments.family_of(connection, _root(connection, imported)):
+        owner, originals[each.id] = origins.original_of(connection, each.id)
+        theirs = _texts(sent.get(originals[each.id], _NONE))
+        ours = _texts(increments.digests_of(connection, each.id))
+        if owner != origin.id or ours != theirs[: len(ours)]:
+            return
+    for id, original in originals.items():
+        increments.restart(connection, origin, original, id)
+
+
+def _texts(digests: Digests) -> list[bytes | None]:
+    """Return the digests in their order: an import has numbers of its own."""
+    return [digest for _, digest in sorted(digests.items())]
 
 
 def _root(connection: sqlite3.Connection, conversation: StoredConversation) -> StoredConversation:

@@ -45,7 +45,15 @@ from cogency_tui.store.bundles import (
 from cogency_tui.store.column_text import from_column, to_column
 from cogency_tui.store.database import store_error
 from cogency_tui.store.export_import import ConversationRecord, EventRecord, decoded_record, parsed_line
-from cogency_tui.store.increments import START, Position, Taken, content_digest, outgoing, own_conversations
+from cogency_tui.store.increments import (
+    START,
+    IncrementHead,
+    Position,
+    Taken,
+    content_digest,
+    outgoing,
+    own_conversations,
+)
 from cogency_tui.store.origins import Origin
 from cogency_tui.store.store import Store, new_conversation_id
 from cogency_tui.temporary_files import is_abandoned, prefix
@@ -310,20 +318,23 @@ class DirectorySync:
             return await self._database.read(partial(self._counted, origin, part))
         lines = part.lines()
         first = next(lines, "")
-        original = await self._database.read(partial(_contested, origin, first))
-        if original:
+        head = await self._database.read(partial(_contested, origin, first))
+        if head is not None:
             await self._collect_all(origin, files)
 
         def work(connection: sqlite3.Connection) -> Taken:
-            if original and copied_stores.settle(connection, origin, original, self._contents[origin.id]):
-                part.skip()
-                return Taken("")
+            if head is not None:
+                sent = self._contents[origin.id]
+                settled = copied_stores.settle(connection, origin, head.id, sent)
+                if settled or copied_stores.settle_import(connection, origin, head, sent):
+                    part.skip()
+                    return Taken("")
             taken = increments.take(connection, self._blobs, origin, chain([first], lines))
             self._blobs.sync()
             return taken
 
         taken = await self._database.write(work)
-        if original and taken.waits and origin.id not in self._reread:
+        if head is not None and taken.waits and origin.id not in self._reread:
             self._reread.add(origin.id)
             await self._database.write(partial(_forget_received, origin))
             raise _RereadError
@@ -626,16 +637,19 @@ def _of_others(origin: Origin, connection: sqlite3.Connection) -> set[str]:
     return {id for (id,) in connection.execute(sql, (origin.id,))}
 
 
-def _contested(origin: Origin, line: str, connection: sqlite3.Connection) -> str:
-    """Return the id of the conversation of an increment, by its first line, if a copy of the origin's store
-    has it here, and not the origin itself."""
-    original = ""
+def _contested(
+    origin: Origin, line: str, connection: sqlite3.Connection
+) -> copied_stores.ImportedHead | None:
+    """Return what the first line of an increment names, if another origin may have the same conversation
+    here, and this one has not."""
     with suppress(ValueError, KeyError, TypeError, RecursionError):
-        record = decoded_record(parsed_line(line), time.time())
-        original = record.id if isinstance(record, ConversationRecord) else ""
-    if not original or increments.of_origin(connection, origin, original) is not None:
-        return ""
-    return original if increments.relative(connection, origin.id, original) is not None else ""
+        given = parsed_line(line)
+        record = decoded_record(given, time.time())
+        import_of = msgspec.convert(given, IncrementHead).import_of
+        if isinstance(record, ConversationRecord):
+            head = copied_stores.ImportedHead(record.id, import_of)
+            return head if copied_stores.is_contested(connection, origin, head) else None
+    return None
 
 
 def _note_sent(

@@ -33,7 +33,7 @@ from cogency_tui.errors import StoreError, UsageError
 from cogency_tui.protocol.events import Event, Measure
 from cogency_tui.protocol.transcript import call_record
 from cogency_tui.redaction import Redactor, has_secret
-from cogency_tui.store import event_chain, events, foreign_sessions, summaries
+from cogency_tui.store import event_chain, events, foreign_sessions, origins, summaries
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.column_text import from_column, to_column
 from cogency_tui.store.edit_records import FileChange, State, Version
@@ -94,8 +94,8 @@ class HeadRecord(msgspec.Struct, frozen=True):
 
 
 class ConversationRecord(msgspec.Struct, frozen=True):
-    """A conversation; `call` is that of the `parent` that started it. An import of a single conversation uses
-    neither `trashed` nor `forked_at`."""
+    """A conversation; `call` is that of the `parent` that started it, and `origin` that of a store which has
+    exported its own. An import of a single conversation uses neither `trashed` nor `forked_at`."""
 
     id: Key
     project: Line
@@ -118,6 +118,7 @@ class ConversationRecord(msgspec.Struct, frozen=True):
     original: Key = ""
     trashed: Amount | None = None
     forked_at: Reference | None = None
+    origin: Annotated[str, Meta(pattern="^([0-9a-f]{20})?$")] = ""
 
 
 class EventRecord(msgspec.Struct, frozen=True):
@@ -574,6 +575,9 @@ class Outgoing:
         self.secret = 0
         """Contents that hold what looks like a secret."""
         self._connection = connection
+        self._own = ""
+        with suppress(sqlite3.DatabaseError):
+            self._own = origins.own(connection).id
         self._blobs = blobs
         self._form = form
         self._omit = omit
@@ -610,7 +614,8 @@ class Outgoing:
     ) -> Iterator[dict[str, Any]]:
         """Yield the lines of one conversation, and add the digests and sizes of its `images`."""
         key = to_column(conversation.id)
-        yield from self._formed({"conversation": asdict(conversation)})
+        origin = "" if conversation.source else self._origin(conversation.id)
+        yield from self._formed({"conversation": {**asdict(conversation), "origin": origin}})
         pins = dict(self._rows(_PINS, (key, key), "the rest of the pins"))
         carried: set[int] = set()
         numbers = "SELECT seq FROM events WHERE conversation_id = ? ORDER BY seq"
@@ -637,6 +642,14 @@ class Outgoing:
         for event, created in pins.items():
             if event in carried:
                 yield from self._formed({"pin": {"event": event, "created": created}})
+
+    def _origin(self, id: str) -> str:
+        """Return the origin of a conversation of ours: the one that it had before an import, or our own."""
+        with suppress(sqlite3.DatabaseError):
+            origin, original = origins.original_of(self._connection, id)
+            if original == id:
+                return origin
+        return self._own
 
     def _content(
         self, digest: str, size: int, what: str, *, even_secret: bool = False
@@ -773,8 +786,14 @@ class Incoming:
         call = given.call if parent else None
         while not insert(self._made(given, id, parent, call), self._connection):
             id = new_conversation_id()
+        self._note_original(given, id)
         self._ids[given.id] = self._current = id
         self.root = self.root or id
+
+    def _note_original(self, given: ConversationRecord, id: str) -> None:
+        """Note which conversation of another store this one is of."""
+        if given.origin and given.origin != origins.own(self._connection).id:
+            origins.note_original(self._connection, id, given.origin, given.id)
 
     def _nest(self, given: ConversationRecord, parent: str | None) -> None:
         """Note the depth of a conversation below that of the user.

@@ -107,7 +107,8 @@ class IncrementHead(msgspec.Struct, frozen=True):
     its parent, empty for its own; whether pins, marks and summaries are complete in it.
 
     Without `since` it begins at the start; without `to` it ends with its last lines. `revision` grows with
-    time, so that what changes is never replaced by what it was before; without it, it always is.
+    time, so that what changes is never replaced by what it was before; without it, it always is. `import_of`
+    is the origin and the id of the conversation of another store that was imported as this one.
     """
 
     since: Position = START
@@ -115,6 +116,7 @@ class IncrementHead(msgspec.Struct, frozen=True):
     owner: Key = ""
     whole: bool = False
     revision: Reached | None = None
+    import_of: tuple[Key, Key] = ("", "")
 
 
 class Taken(NamedTuple):
@@ -343,6 +345,21 @@ def of_origin(connection: sqlite3.Connection, origin: Origin, original: str) -> 
     return _of_owner(connection, f"{PREFIX}{origin.id}", original)
 
 
+def restart(connection: sqlite3.Connection, origin: Origin, original: str, id: str) -> None:
+    """Give a conversation that was imported to the owner of its original, whose increments are compared from
+    their start with what it has."""
+    key = to_column(id)
+    connection.execute(
+        "UPDATE conversations SET source = ?, original = ?, imported = 1 WHERE id = ?",
+        (f"{PREFIX}{origin.id}", to_column(original), key),
+    )
+    connection.execute("DELETE FROM received WHERE id = ?", (key,))
+    connection.execute("DELETE FROM received_events WHERE conversation = ?", (key,))
+    edits = "edit IN (SELECT id FROM edits WHERE conversation = ?)"
+    connection.execute(f"DELETE FROM received_edits WHERE {edits}", (key,))
+    connection.execute("DELETE FROM imported_originals WHERE conversation = ?", (key,))
+
+
 def relative(connection: sqlite3.Connection, origin: str, original: str) -> StoredConversation | None:
     """Return the conversation that is `original` for a store whose copy `origin` is, or that is a copy of
     it."""
@@ -431,6 +448,7 @@ class _Outgoing:
         self._since = since
         self._redactor = redactor
         self._clean = clean
+        self._import_of = origins.original_of(connection, conversation.id)
         self._row, self._owner = self._conversation(conversation)
         decoded_record({"conversation": self._row}, inf)
         size = f"length(body) + {_IMAGES} * (instr(body, '\"images\":[{{') > 0)"
@@ -467,6 +485,7 @@ class _Outgoing:
             "owner": self._owner,
             "whole": self._whole,
             "revision": revision,
+            "import_of": self._import_of,
         }
         for line in chain(self._events(), self._usage(), self._changing()):
             formed = line if "content" in line else self._redactor.value(line)
@@ -642,6 +661,8 @@ class _Taking(Incoming):
         self._ids[given.id] = self._current
         self._project = given.project if found is None else found.project
         self._note(is_new=found is None)
+        if found is None and self._head.import_of[0]:
+            origins.note_original(self._connection, self._current, *self._head.import_of)
         if self._is_outdated():
             return
         if found is not None:

@@ -42,7 +42,8 @@ def create(connection: sqlite3.Connection) -> None:
 
 
 def create_secrets(connection: sqlite3.Connection) -> None:
-    """Create the secrets of the origins that are or were ours, and the former origins of each store."""
+    """Create the secrets of the origins that are or were ours, the former origins of each store, and the
+    originals of conversations that were imported from exports of other stores."""
     connection.execute(
         "CREATE TABLE origin_secrets (origin TEXT PRIMARY KEY, secret BLOB NOT NULL) WITHOUT ROWID"
     )
@@ -50,6 +51,11 @@ def create_secrets(connection: sqlite3.Connection) -> None:
         "CREATE TABLE former_origins (origin TEXT NOT NULL, former TEXT NOT NULL,"
         " PRIMARY KEY (origin, former)) WITHOUT ROWID"
     )
+    connection.execute(
+        "CREATE TABLE imported_originals (conversation TEXT PRIMARY KEY, origin TEXT NOT NULL,"
+        " original TEXT NOT NULL) WITHOUT ROWID"
+    )
+    connection.execute("CREATE INDEX imports_by_original ON imported_originals (origin, original)")
     # Copies of the store that exist already have the same times, which no other store knows.
     times = connection.execute("SELECT name, applied FROM migrations ORDER BY rowid").fetchall()
     for (id,) in connection.execute("SELECT id FROM origins WHERE own").fetchall():
@@ -87,6 +93,28 @@ def proof(connection: sqlite3.Connection, id: str, text: str) -> str:
 def note_former(connection: sqlite3.Connection, id: str, former: str) -> None:
     """Note that the store of an origin had another one before."""
     connection.execute("INSERT OR IGNORE INTO former_origins VALUES (?, ?)", (id, former))
+
+
+def note_original(connection: sqlite3.Connection, conversation: str, origin: str, original: str) -> None:
+    """Note the conversation of another store that an export was of."""
+    connection.execute(
+        "INSERT OR REPLACE INTO imported_originals VALUES (?, ?, ?)",
+        (to_column(conversation), origin, to_column(original)),
+    )
+
+
+def original_of(connection: sqlite3.Connection, conversation: str) -> tuple[str, str]:
+    """Return the origin and the id of the conversation that an export was of; empty for one that was not
+    imported from another store."""
+    sql = "SELECT origin, original FROM imported_originals WHERE conversation = ?"
+    row = connection.execute(sql, (to_column(conversation),)).fetchone()
+    return (row[0], from_column(row[1])) if row else ("", "")
+
+
+def imports_of(connection: sqlite3.Connection, origin: str, original: str) -> list[str]:
+    """Return the conversations here that exports of another store's were imported as."""
+    sql = "SELECT conversation FROM imported_originals WHERE origin = ? AND original = ?"
+    return [from_column(id) for (id,) in connection.execute(sql, (origin, to_column(original)))]
 
 
 def former(connection: sqlite3.Connection, id: str) -> list[str]:

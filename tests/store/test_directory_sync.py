@@ -9,9 +9,10 @@ import shutil
 import sqlite3
 import time
 import zlib
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -20,7 +21,7 @@ import pytest
 
 from cogency_tui.errors import UsageError
 from cogency_tui.file_lock import file_lock
-from cogency_tui.store import bundles, directory_sync, increments
+from cogency_tui.store import bundles, directory_sync, export_import, increments
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.bundles import SUFFIX, SyncKey, new_key
 from cogency_tui.store.database import FILE
@@ -637,6 +638,71 @@ async def test_a_forged_bundle_with_our_origin_takes_nothing(follows: bool, mach
         assert problem.startswith(f"{forged.name}: it has the name of this machine")
     assert (await ada.own()).id == own.id
     assert sorted((await owned(ada)).values()) == ["one", "two"]
+
+
+def exported_by(machine: Machine, ids: Iterable[str]) -> Callable[[sqlite3.Connection], list[str]]:
+    def work(connection: sqlite3.Connection) -> list[str]:
+        return [
+            json.dumps(line) for id in ids for line in export_import.exported(connection, id, machine.blobs)
+        ]
+
+    return work
+
+
+@pytest.mark.parametrize("order", ["ada first", "eve first", "together"])
+async def test_what_was_imported_before_the_first_sync_is_there_once(order: str, machine: Connected) -> None:
+    ada, eve, carol = await machine("ada", "a"), await machine("eve", "e"), await machine("carol", "c")
+    quiet, going = await begun(ada), await begun(ada)
+    await full(ada.store, quiet, ada.blobs)
+    await ada.store.append(going.id, said("going"))
+    for id in (quiet.id, going.id):
+        lines = await ada.store.database.read(exported_by(ada, [id]))
+        await eve.store.append((await begun(eve)).id, said(f"shifts the numbers by {id}"))
+        await eve.store.database.write(partial(export_import.imported, lines=lines, blobs=eve.blobs))
+    assert {quiet.id, going.id} <= {*await owned(eve)}
+    await eve.store.append(going.id, said("on eve's"))
+    both = {"ada first": [ada, eve], "eve first": [eve, ada], "together": [ada, eve]}[order]
+    for one in both:
+        await one.sync()
+        if order != "together":
+            carry(ada, eve, carol)
+            await carol.sync()
+    for _ in range(4):
+        carry(ada, eve, carol)
+        for one in both + [carol]:
+            assert (await one.sync()).problems == []
+
+    assert {*await owned(ada)} == {quiet.id, going.id}
+    assert sorted((await owned(eve)).values())[0] == "on eve's"
+    assert len(await owned(eve)) == 3
+    await assert_equal(ada, eve, quiet.id)
+    texts = [sorted(await texts_of(one)) for one in (ada, eve, carol)]
+    assert texts[0] == texts[1] == texts[2]
+    assert len(texts[0]) == len({*texts[0]}) == 5
+    # What the owner adds later arrives.
+    await ada.store.append(quiet.id, said("later"))
+    for _ in range(2):
+        for one in (ada, eve, carol):
+            assert (await one.sync()).problems == []
+            carry(ada, eve, carol)
+    assert [("later" in " ".join(await texts_of(one))) for one in (eve, carol)] == [True, True]
+    for one in (ada, eve, carol):
+        again = await one.sync()
+        assert (again.bundles, again.received, again.waiting) == (0, {}, 0)
+
+
+async def test_an_export_is_continued_where_its_store_is_lost(machine: Connected) -> None:
+    ada, new, carol = await machine("ada"), await machine("new", "n"), await machine("carol", "n")
+    conversation = await begun(ada)
+    await ada.store.append(conversation.id, said("one"))
+    lines = await ada.store.database.read(exported_by(ada, [conversation.id]))
+    await new.store.database.write(partial(export_import.imported, lines=lines, blobs=new.blobs))
+    await new.store.append(conversation.id, said("two"))
+    await new.sync()
+    await carol.sync()
+
+    assert await owned(new) == {conversation.id: "two"}
+    assert await texts_of(carol) == ["one/two"]
 
 
 async def test_a_store_from_an_older_backup_has_its_later_events_again(
