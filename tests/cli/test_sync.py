@@ -203,8 +203,9 @@ def test_what_a_killed_sync_has_left_is_removed_an_hour_later(run: Run, shared: 
     alive, other = shared / f".{prefix('sync')}3.tmp", shared / ".syncthing.cogency-sync-1.tmp"
     for file in (alive, other):
         file.touch()
+    age = time.time() - 3_700
     for file in (old, alive, other):
-        os.utime(file, (time.time() - 3_700,) * 2)
+        os.utime(file, (age, age))
 
     assert run("sync", str(shared), **ada).returncode == 0
 
