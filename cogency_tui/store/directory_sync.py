@@ -138,7 +138,7 @@ class DirectorySync:
         """Sentences about files, by their names."""
         self._seen: dict[tuple[str, int, int], BundleFile | None] = {}
         """Files by their names, sizes and times."""
-        self._heads: dict[BundleFile, Head | None] = {}
+        self._heads: dict[BundleFile, Head] = {}
         self._failed: dict[BundleFile, str] = {}
         """Sentences about bundles that could not be read, and are not tried again until they change."""
         self._settled: object = None
@@ -147,8 +147,8 @@ class DirectorySync:
         """Numbers of events that a dry run has counted, by origins and ids."""
         self._contents: dict[str, dict[str, dict[int, bytes | None]]] = {}
         """The digests of all that origins have sent, where they were needed in this run."""
-        self._reread: set[str] = set()
-        """Origins whose bundles were read again in this run."""
+        self._reread: set[tuple[str, str]] = set()
+        """Origins and ids of conversations for which bundles were read again."""
 
     async def run(self, *, send: bool = True) -> Exchange:
         """Receive what is new, and then `send` what others lack.
@@ -157,7 +157,7 @@ class DirectorySync:
             UsageError: the directory cannot be used, has bundles of another key only, or is in use.
         """
         found = Exchange()
-        self._broken, self._contents, self._reread = {}, {}, set()
+        self._broken, self._contents = {}, {}
         with self._locked() as alone:
             if not alone:
                 raise UsageError("Another `cogency-tui sync` is running.", "Wait until it ends.")
@@ -282,6 +282,9 @@ class DirectorySync:
         waits, refused = False, 0
         try:
             with opened_bundle(file, self._key, self._data) as bundle:
+                if await self._database.read(partial(_copies, [bundle.head], own)):
+                    # It is of a copy that gives our origin up.
+                    return "whole"
                 if bundle.origin.id == own.id:
                     self._broken[file.path.name] = self._failed[file] = f"{file.path.name}: {_FORGED}"
                     return "broken"
@@ -334,8 +337,8 @@ class DirectorySync:
             return taken
 
         taken = await self._database.write(work)
-        if head is not None and taken.waits and origin.id not in self._reread:
-            self._reread.add(origin.id)
+        if head is not None and taken.waits and (origin.id, head.id) not in self._reread:
+            self._reread.add((origin.id, head.id))
             await self._database.write(partial(_forget_received, origin))
             raise _RereadError
         return taken
@@ -356,10 +359,9 @@ class DirectorySync:
     def _head_of(self, file: BundleFile) -> Head | None:
         """Return the head of a bundle; None of one that cannot be read."""
         if file not in self._heads:
-            self._heads[file] = None
             with suppress(BrokenBundleError, OSError), opened_bundle(file, self._key, self._data) as bundle:
                 self._heads[file] = bundle.head
-        return self._heads[file]
+        return self._heads.get(file)
 
     def _collected(self, files: Iterable[BundleFile]) -> dict[str, dict[int, bytes | None]]:
         """Return the digests of the events of conversations in bundles."""

@@ -519,6 +519,9 @@ async def test_copies_that_have_both_sent_share_what_they_have(machine: Connecte
     for one, conversation in zip((ada, bob), new, strict=True):
         await one.store.append(conversation.id, said(f"new on {one.directory.name}"))
         await one.sync()
+    carry(ada, bob)
+    assert (await ada.sync(dry=True)).problems == []
+    assert (await bob.sync(dry=True)).copied
     for _ in range(3):
         carry(ada, bob, carol)
         for one in (bob, ada, carol):
@@ -638,6 +641,21 @@ async def test_a_forged_bundle_with_our_origin_takes_nothing(follows: bool, mach
         assert problem.startswith(f"{forged.name}: it has the name of this machine")
     assert (await ada.own()).id == own.id
     assert sorted((await owned(ada)).values()) == ["one", "two"]
+
+
+async def test_who_only_claims_to_be_a_copy_of_ours_takes_nothing(machine: Connected) -> None:
+    ada = await machine("ada")
+    conversation = await begun(ada)
+    await ada.store.append(conversation.id, said("one"))
+    await ada.sync()
+    head, *part = unsealed(ada.files()[0])
+    claim = {"bundle": ID, "origin": "b" * 20, "former": {(await ada.own()).id: "0" * 64}}
+    forged(ada.directory, ID, [json.dumps(json.loads(head) | claim), *part])
+
+    found = await ada.sync()
+
+    assert (found.copied, found.ceded, found.problems) == (False, 0, [])
+    assert await owned(ada) == {conversation.id: "one"}
 
 
 def exported_by(machine: Machine, ids: Iterable[str]) -> Callable[[sqlite3.Connection], list[str]]:
