@@ -7,8 +7,9 @@ unless it is longer than the part that a stream holds back.
 A secret is recognised by the prefix of its issuer (`issuers`), by its surroundings (`contextual_secrets`), by
 the name beside it (`named_values`) or the name of its file (`secret_files`), as a private key or a part of
 one (`private_keys`), or because it is known: one of ours (`environment_secrets`), or one that was found in a
-file (`remembered_secrets`). Length and randomness count, so that hashes, identifiers and placeholders of
-ordinary code stay. `redact` processes whole texts, `streams` text in pieces.
+file (`remembered_secrets`) or in a conversation's calls (`conversation_secrets`). Length and randomness
+count, so that hashes, identifiers and placeholders of ordinary code stay. `redact` processes whole texts,
+`streams` text in pieces.
 
 Each public name is resolved on first use: the start needs `resembles_key` alone, and the patterns of the
 others take longer to compile than its own.
@@ -18,6 +19,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from cogency_tui.redaction.conversation_secrets import ConversationSecrets
     from cogency_tui.redaction.environment_secrets import Veil
     from cogency_tui.redaction.issuers import LOOSE_KEY, resembles_key
     from cogency_tui.redaction.markers import MARKER, holds_marker, markers_in
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = [
     "LOOSE_KEY",
     "MARKER",
+    "ConversationSecrets",
     "KnownSecrets",
     "RedactedStream",
     "Redactor",
@@ -44,6 +47,7 @@ __all__ = [
 _MODULES = {
     "LOOSE_KEY": "issuers",
     "MARKER": "markers",
+    "ConversationSecrets": "conversation_secrets",
     "KnownSecrets": "remembered_secrets",
     "RedactedStream": "streams",
     "Redactor": "redact",

@@ -21,9 +21,9 @@ _LITERAL = re.compile(r'"((?:[^"\\]|\\.)*+)"')
 """A text within JSON text."""
 
 
-def has_secret(text: str) -> bool:
-    """Return whether text contains something that looks like a secret."""
-    return bool(secrets_of(text))
+def has_secret(text: str, file: str = "") -> bool:
+    """Return whether a text, of the file at this path, contains something that looks like a secret."""
+    return bool(secrets_of(text, file=file))
 
 
 class Redactor:

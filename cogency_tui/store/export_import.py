@@ -652,14 +652,14 @@ class Outgoing:
         return self._own
 
     def _content(
-        self, digest: str, size: int, what: str, *, even_secret: bool = False
+        self, digest: str, size: int, what: str, *, file: str = "", even_secret: bool = False
     ) -> Iterator[dict[str, Any]]:
         try:
             data = self._blobs.read(digest, size)
         except StoreError as exc:
             self._fail(what, exc)
             return
-        if not even_secret and has_secret(data.decode("utf-8", "replace")):
+        if not even_secret and has_secret(data.decode("utf-8", "replace"), file):
             self.secret += 1
             return
         yield {"content": digest, "size": size, "data": base64.b64encode(data).decode()}
@@ -688,7 +688,8 @@ class Outgoing:
                 digest, size = edit[f"{side}_digest"], edit[f"{side}_size"]
                 if lines and edit[f"{side}_kept"] and digest not in sent:
                     sent.add(digest)
-                    yield from self._content(digest, size, f"content {digest} of edit {edit['id']}")
+                    what = f"content {digest} of edit {edit['id']}"
+                    yield from self._content(digest, size, what, file=edit["path"])
             if lines:
                 carried.add(edit["id"])
             yield from lines

@@ -9,10 +9,11 @@ import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from cogency_tui.protocol.events import Event, Measure, begins_turn
-from cogency_tui.redaction import Redactor
+from cogency_tui.redaction import ConversationSecrets
+from cogency_tui.redaction.conversation_secrets import is_form_of
 from cogency_tui.store import edits, event_chain, events, origins, usage
 from cogency_tui.store.column_text import from_column, to_column
 from cogency_tui.store.edit_records import FileChange, Origin
@@ -118,19 +119,17 @@ def compare(connection: sqlite3.Connection, given: ForeignConversation) -> Compa
 def _is_other(known: Mapping[str, object], given: ForeignConversation) -> bool:
     """Return whether stored events only pose as those of a session: a file that was imported has them under
     the same ids with other texts."""
-    redactor = Redactor({})
     for key, event in given.events:
         stored, content = known.get(key), event.get("content")
         # One that was imported while it was written has the beginning.
-        if not (isinstance(stored, str) and isinstance(content, str)) or content.startswith(stored):
-            continue
-        if redactor.value(event)["content"] != stored:
+        if isinstance(stored, str) and isinstance(content, str) and not is_form_of(stored, content):
             return True
     return False
 
 
 def store(connection: sqlite3.Connection, given: ForeignConversation) -> Stored:
-    """Store what is new of a session, in the caller's transaction."""
+    """Store what is new of a session, in the caller's transaction, without the values of secret files that
+    its calls show."""
     found, poses, fresh = compare(connection, given)
     if poses is not None:
         sql = "UPDATE conversations SET source = '', original = '' WHERE id = ?"
@@ -140,12 +139,14 @@ def store(connection: sqlite3.Connection, given: ForeignConversation) -> Stored:
     conversation = found or _create(connection, given)
     key = to_column(conversation.id)
     before = event_chain.next_number(connection) - 1
+    secrets = ConversationSecrets(event for _, event in given.events)
     for name, event in fresh:
-        if event["type"] == "user":
-            event["original"] = name
-        events.insert(connection, key, event)
+        stored = cast("Event", secrets.event(event))
+        if stored["type"] == "user":
+            stored["original"] = name
+        events.insert(connection, key, stored)
     event_chain.extend(connection, before)
-    _update(connection, given, key, fresh)
+    _update(connection, given, key, fresh, secrets)
     _add_usage(connection, given, conversation.id)
     _add_edits(connection, given, conversation)
     return Stored(conversation.id, found is None, len(fresh))
@@ -175,9 +176,10 @@ def _update(
     given: ForeignConversation,
     key: str | bytes,
     fresh: Sequence[tuple[str, Event]],
+    secrets: ConversationSecrets,
 ) -> None:
     first = next((event for _, event in given.events if event["type"] == "user"), None)
-    title = given.title or (title_of(first["content"]) if first else "")
+    title = secrets.text(given.title or (title_of(first["content"]) if first else ""))
     connection.execute(
         "UPDATE conversations SET turns = turns + ?, updated = max(updated, ?),"
         " title = iif(renamed, title, ?), model = iif(? = '', model, ?) WHERE id = ?",

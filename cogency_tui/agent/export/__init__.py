@@ -27,7 +27,7 @@ from cogency_tui.protocol.events import (
 )
 from cogency_tui.protocol.plan import PLAN_GLYPHS, describe_plan
 from cogency_tui.protocol.transcript import as_tool_call, call_record, shown_text
-from cogency_tui.redaction import Redactor
+from cogency_tui.redaction import ConversationSecrets, Redactor
 from cogency_tui.safe_text import clean
 from cogency_tui.store.foreign_sessions import AGENTS
 from cogency_tui.store.store import StoredConversation
@@ -62,10 +62,10 @@ class Done:
 
 def exchange(events: Sequence[Event]) -> Iterator[Message | Done]:
     """The conversation's events as a reader sees them, in order, each call together with its result; a
-    marker replaces what looks like a key.
+    marker replaces what looks like a key, and the values of secret files that calls show.
     """
-    redactor = Redactor({})
-    events = [cast("Event", redactor.value(event)) for event in events]
+    redactor, secrets = Redactor({}), ConversationSecrets(events)
+    events = [cast("Event", redactor.value(secrets.event(event))) for event in events]
     results = {event["id"]: event for event in events if event["type"] == "result"}
     for event in events:
         if event["type"] == "user":
