@@ -10,9 +10,11 @@ import shutil
 import sqlite3
 import struct
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import closing, suppress
+from collections import Counter
+from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from hashlib import file_digest
 from itertools import chain
 from pathlib import Path
@@ -21,10 +23,23 @@ from typing import Any
 from cogency_tui import private_files
 from cogency_tui.errors import StoreError, UsageError
 from cogency_tui.file_lock import file_lock
-from cogency_tui.store import event_chain, export_import, origins, schema_backup
+from cogency_tui.store import event_chain, export_import, lost_rows, origins, schema_backup
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.column_text import from_column, to_column
+from cogency_tui.store.copies import DIRECTORY as COPIES
 from cogency_tui.store.copies import copies_in
+from cogency_tui.store.copy_checks import (
+    FIXED,
+    CheckedCopy,
+    RowId,
+    changed_events,
+    check_copies,
+    compare_rows,
+    digest_at,
+    fixed_columns,
+    is_continued,
+    usable,
+)
 from cogency_tui.store.database import (
     FILE,
     LOCK,
@@ -39,7 +54,7 @@ from cogency_tui.store.database import (
 from cogency_tui.store.events import BEGINS_TURN, stored_images
 from cogency_tui.store.migrations import NewerSchemaError, migrate, pending
 from cogency_tui.store.open_locks import Presence
-from cogency_tui.store.recovery import Recovered, recover, unreadable
+from cogency_tui.store.recovery import MADE, OWNERS, Recovered, recover, unreadable
 from cogency_tui.store.search.index_file import BLOBS, INDEX
 from cogency_tui.store.sqlite_connection import connect
 from cogency_tui.store.store import COLUMNS
@@ -59,23 +74,23 @@ _OF_USERS = {
     "usage": "usage",
     "summaries": "summaries",
     "pins": "pins",
-    "profile_facts": "the profile",
+    "requests": "requests",
+    "profile_facts": "facts of the profile",
 }
 """Tables with what a user would miss, as it is called."""
 
+_NUMBERED = {"edits", "usage", "requests"}
+"""Those of them whose rows have successive numbers, and are never removed; the chain counts events."""
+
 _FARTHEST = 1 << 62
+_MOST_BEHIND = 100_000
+"""Events that a damaged chain can lack at its end; a larger number is damage itself."""
+
 _APPENDED = ("edits", "usage")
 """Tables besides that of the events to which rows are only added."""
 
-_FIXED = {"edits": "edit", "usage": "usage record", "conversations": "conversation"}
-"""Tables with rows that do not change, as they are called."""
-
-_MUTABLE = {"before_kept", "after_kept"}
-_OF_CONVERSATIONS = {"project", "created", "call"}
-"""Columns of edits that change, and those of conversations that do not."""
-
-_NOT_OWN = "SELECT id FROM conversations WHERE source <> ''"
 _TURNS = f"SELECT count(*) FROM events WHERE conversation_id = ? AND {BEGINS_TURN}"
+_UNUSED = "A repair does not use it. Delete it: the next copy replaces it"
 
 _WAL_MAGIC = (0x377F0682, 0x377F0683)
 _WAL_HEADER = 32
@@ -124,8 +139,13 @@ def _check(directory: Path) -> list[Damage]:
         wal = companions(path)[0]
         if size_of(wal):
             return [Damage(wal, f"it has no {FILE} beside it", True)]
+        copies = check_copies(directory)
         what = "it is missing or empty, but there is a copy of its history: {}"
-        return [Damage(path, what.format(copy), True) for copy in copies_in(directory)[:1]]
+        return [
+            *(Damage(path, what.format(copy.path), True) for copy in usable(copies)[:1]),
+            *(damage for copy in copies for damage in _copy(copy, None)),
+        ]
+    copies = check_copies(directory)
     found = [Damage(companions(path)[0], what, True) for what in _wal(companions(path)[0])]
     try:
         with closing(open_to_read(path, _PATIENCE, untouched=True)) as connection:
@@ -134,12 +154,14 @@ def _check(directory: Path) -> list[Damage]:
             found += (Damage(path, what, True) for what in _rows(connection))
             if is_sound:
                 found += (Damage(path, what, True) for what in _orphans(connection))
-                found += _history(connection, path)
-            if not found:
+                found += _history(connection, path, copies, is_sound=not found)
+            with suppress(sqlite3.Error):
                 found += _contents(connection, Blobs(directory / BLOBS))
+            for copy in copies:
+                found += _copy(copy, connection if is_sound else None)
     except (OSError, sqlite3.Error) as exc:
         found.append(Damage(path, str(exc), True))
-    found += (Damage(copy, what) for copy in copies_in(directory) for what in _copy(copy))
+        found += (damage for copy in copies for damage in _copy(copy, None))
     return [*found, *_index(directory / INDEX)]
 
 
@@ -188,9 +210,14 @@ def repair(directory: Path) -> list[str]:
     damages = check(directory)
     damaged = any(damage.of_store for damage in damages)
     lacking = any(damage.path.name == BLOBS for damage in damages)
-    aside = sorted(each for each in directory.glob(f"{FILE}.damaged-*") if each.suffix[-1].isdigit())
+    aside = _to_merge(path)
+    left = [
+        f"{damage.what}." if damage.path == path else f"{damage.path}: {damage.what}."
+        for damage in damages
+        if not damage.of_store and (damage.path == path or damage.path.parent.name == COPIES)
+    ]
     if not (damaged or lacking or aside):
-        return []
+        return left
     if others := Presence(directory).elsewhere():
         pids = ", ".join(sorted({str(mark.pid) for mark in others}))
         raise StoreError(f"{path} is open in process {pids}.", "Close it there first.")
@@ -198,15 +225,48 @@ def repair(directory: Path) -> list[str]:
         with file_lock(directory / LOCK, _PATIENCE) as alone:
             if not alone:
                 raise StoreError(f"{path} is being opened by another process.", "Try again.")
+            copies = check_copies(directory)
             is_broken = (damaged or not size_of(path)) and _is_broken(path)
-            done = _repaired(path) if is_broken else []
+            is_sound = not (is_broken or _is_history_damaged(path))
+            recovered, done = _repaired(path, copies) if is_broken else (Recovered(), [])
             # Before the copies, which are older.
-            done += (line for each in reversed(aside) for line in _brought_back(path, each))
-            done += _restored(path) if damaged or aside else []
-            done += _refilled(path)
-            return sorted(done, key=lambda line: not line.startswith(_LOST))
+            for each in reversed(aside):
+                done += _brought_back(path, each)
+                private_files.write_file(_mark_of(each), b"")
+            if damaged or aside:
+                done += _restored(path, copies, recovered.last.get("events", 0), is_sound=is_sound)
+            done = [*_losses(path, recovered), *done, *_refilled(path)]
+            if is_broken:
+                _remove_index(directory)
+            done = sorted(dict.fromkeys(done), key=lambda line: not line.startswith(_LOST))
+            return [*done, *left]
     except (OSError, sqlite3.Error) as exc:
         raise store_error(exc, path) from exc
+
+
+def _to_merge(path: Path) -> list[Path]:
+    """Return the databases that were set aside and not merged yet; all of them where there is no other."""
+    aside = sorted(each for each in path.parent.glob(f"{FILE}.damaged-*") if each.suffix[-1].isdigit())
+    return aside if not size_of(path) else [each for each in aside if not _mark_of(each).exists()]
+
+
+def _mark_of(aside: Path) -> Path:
+    """Return the file which marks that a database that was set aside is merged."""
+    return aside.with_name(f"{aside.name}.merged")
+
+
+def _remove_index(directory: Path) -> None:
+    """Remove the search index of a database that was replaced: it is built again."""
+    index = directory / INDEX
+    for file in (index, *companions(index)):
+        file.unlink(missing_ok=True)
+
+
+def _is_history_damaged(path: Path) -> bool:
+    """Return whether the chain shows that events are not as they were stored."""
+    with closing(open_to_read(path, _PATIENCE, untouched=True)) as connection:
+        report = event_chain.verify(connection)
+        return not report.is_whole or bool(report.added)
 
 
 def _is_broken(path: Path) -> bool:
@@ -220,41 +280,36 @@ def _is_broken(path: Path) -> bool:
         return True
 
 
-def _restored(path: Path) -> list[str]:
+def _restored(path: Path, copies: Sequence[CheckedCopy], through: int, *, is_sound: bool) -> list[str]:
     """Restore what the chain shows as missing or altered from the copies, and what only these have; accept
-    the loss of the rest."""
+    the loss of the rest. `through` is the number of the last event, if it is known."""
     done: list[str] = []
-    copies = copies_in(path.parent)
     with closing(_connected(path)) as connection:
         done += _rechained(connection, copies)
         report = event_chain.verify(connection)
+        last = event_chain.next_number(connection) - 1
+        report.missing += range(last + 1, through + 1) if through - last < _MOST_BEHIND else ()
         left = [*report.missing, *report.altered, *report.added]
-        for copy in copies:
-            with suppress(sqlite3.Error), closing(open_to_read(copy, _PATIENCE, untouched=True)) as source:
-                connection.execute("BEGIN IMMEDIATE")
-                with connection:
-                    done += (f"{what} restored from {copy}." for what in _reclaimed(connection, source))
-                connection.execute("BEGIN IMMEDIATE")
-                with connection:
+        for copy in usable(copies):
+            with suppress(sqlite3.Error), closing(copy.open()) as source:
+                with _transaction(connection):
+                    done += (f"{what} restored from {copy.path}." for what in _reclaimed(connection, source))
+                with _transaction(connection):
                     restored = _restored_from(connection, source, left)
                 left = [number for number in left if number not in restored]
                 if restored:
-                    done.append(f"{_events(sorted(restored))} restored from {copy}.")
-        for copy in copies:
-            with suppress(sqlite3.Error), closing(open_to_read(copy, _PATIENCE, untouched=True)) as source:
-                connection.execute("BEGIN IMMEDIATE")
-                with connection:
-                    done += (f"{what} restored from {copy}." for what in _completed(connection, source))
-        for copy in copies:
-            with suppress(sqlite3.Error), closing(open_to_read(copy, _PATIENCE, untouched=True)) as source:
-                if not _is_continued(source, connection):
-                    continue
-                connection.execute("BEGIN IMMEDIATE")
-                with connection:
-                    done += (f"{what} restored from {copy}." for what in _reset(connection, source))
-                break
-        connection.execute("BEGIN IMMEDIATE")
-        with connection:
+                    done.append(f"{_events(sorted(restored))} restored from {copy.path}.")
+        for copy in usable(copies):
+            with (
+                suppress(sqlite3.Error),
+                closing(copy.open()) as source,
+                _transaction(connection),
+            ):
+                what = _completed(connection, source, copy)
+                done += (f"{each} restored from {copy.path}." for each in what)
+        with _transaction(connection):
+            done += _reset(connection, copies, is_sound=is_sound)
+            _remove_made(connection)
             event_chain.accept_losses(connection, {*left} - {*report.added}, time.time())
             if added := sorted({*left} & {*report.added}):
                 event_chain.accept_added(connection, added, time.time())
@@ -269,7 +324,26 @@ def _restored(path: Path) -> list[str]:
         done.append(
             f"{_LOST} {_events(altered)} changed by another program, and no copy has the {originals}."
         )
-    return [*done, *(line for copy in copies for line in _brought_back(path, copy))]
+    return [
+        *done,
+        *(line for copy in usable(copies) for line in _brought_back(path, copy.path, copy.disproved)),
+    ]
+
+
+@contextmanager
+def _transaction(connection: sqlite3.Connection) -> Generator[None]:
+    connection.execute("BEGIN IMMEDIATE")
+    with connection:
+        yield
+
+
+def _remove_made(connection: sqlite3.Connection) -> None:
+    """Remove the conversations that a recovery has made for events whose own conversation is known again."""
+    left = " UNION ".join(f"SELECT {column} FROM {table}" for table, column, _ in OWNERS)
+    connection.execute(
+        f"DELETE FROM conversations WHERE provider = '' AND title = '{MADE}' AND id NOT IN ({left})"
+        " AND id NOT IN (SELECT parent FROM conversations WHERE parent IS NOT NULL)"
+    )
 
 
 def _refilled(path: Path) -> Iterator[str]:
@@ -324,7 +398,7 @@ def _versions(count: int) -> str:
     return "1 stored version" if count == 1 else f"{count:,} stored versions"
 
 
-def _rechained(connection: sqlite3.Connection, copies: Sequence[Path]) -> Iterator[str]:
+def _rechained(connection: sqlite3.Connection, copies: Sequence[CheckedCopy]) -> Iterator[str]:
     """Build the chain again if it is missing: as the newest copy has it, and over the events since."""
     report = event_chain.verify(connection)
     if not report.events or report.unchained < report.events:
@@ -332,22 +406,24 @@ def _rechained(connection: sqlite3.Connection, copies: Sequence[Path]) -> Iterat
     after = 0
     connection.execute("BEGIN IMMEDIATE")
     with connection:
-        for copy in copies[:1]:
-            with suppress(sqlite3.Error), closing(open_to_read(copy, _PATIENCE, untouched=True)) as source:
+        for copy in usable(copies)[:1]:
+            with suppress(sqlite3.Error), closing(copy.open()) as source:
                 after = event_chain.take(connection, source)
         event_chain.extend(connection, after)
     yield "The hash chain was missing, and has been built again."
 
 
-def _completed(connection: sqlite3.Connection, source: sqlite3.Connection) -> Iterator[str]:
+def _completed(
+    connection: sqlite3.Connection, source: sqlite3.Connection, copy: CheckedCopy
+) -> Iterator[str]:
     """Restore the rows of a copy that the store lacks, in conversations that are there."""
-    continued = _is_continued(source, connection)
+    continued = is_continued(source, connection)
     restored = 0
     for (id,) in connection.execute("SELECT id FROM conversations").fetchall():
-        restored += event_chain.complete(connection, source, id)
+        restored += event_chain.complete(connection, source, id, copy.disproved)
     if restored:
         yield f"{_plural(restored, 'event')} {'was' if restored == 1 else 'were'}"
-    for table in _APPENDED if continued or _is_continued(source, connection) else ():
+    for table in _APPENDED if continued or is_continued(source, connection) else ():
         missing = _missing_rows(source, connection, table)
         names = [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
         there = [row[1] for row in source.execute(f"PRAGMA table_info({table})") if row[1] in names]
@@ -387,38 +463,21 @@ def _set_conversation(connection: sqlite3.Connection, id: str | bytes, row: Sequ
     connection.execute(f"UPDATE conversations SET {assignments} WHERE id = ?", (*values.values(), id))
 
 
-def _reset(connection: sqlite3.Connection, source: sqlite3.Connection) -> Iterator[str]:
-    """Restore the rows of a copy that another program changed."""
-    for table, noun in _FIXED.items():
-        columns = _fixed_columns(source, connection, table)
-        changed = _changed_rows(source, connection, table)
-        assignments = ", ".join(f"{name} = ?" for name in columns)
-        for id in changed:
-            row = source.execute(f"SELECT {', '.join(columns)} FROM {table} WHERE id = ?", (id,)).fetchone()
-            connection.execute(f"UPDATE {table} SET {assignments} WHERE id = ?", (*row, id))
-        if changed:
-            were = f"{_were(changed)} changed by another program, and"
-            yield f"{_plural(len(changed), noun)} ({_listed(changed)}) {were} {_were(changed)}"
-
-
-def _changed_rows(
-    source: sqlite3.Connection, connection: sqlite3.Connection, table: str
-) -> list[int | str | bytes]:
-    """Return the ids of our own rows that a copy has with other values, in columns that do not change."""
-    owner = {"edits": "conversation", "usage": "conversation_id", "conversations": "id"}[table]
-    columns = ", ".join(_fixed_columns(source, connection, table))
-    sql = f"SELECT id, {columns} FROM {table} WHERE {owner} NOT IN ({_NOT_OWN}) ORDER BY id"
-    # Not the rows themselves: there may be many.
-    originals = {row[0]: hash(row) for row in source.execute(sql)}
-    return [row[0] for row in connection.execute(sql) if originals.get(row[0], hash(row)) != hash(row)]
-
-
-def _fixed_columns(source: sqlite3.Connection, connection: sqlite3.Connection, table: str) -> list[str]:
-    """Return the columns of both that do not change, without the id."""
-    there = {row[1] for row in source.execute(f"PRAGMA table_info({table})")}
-    names = [row[1] for row in connection.execute(f"PRAGMA table_info({table})") if row[1] in there]
-    fixed = _OF_CONVERSATIONS if table == "conversations" else {*names} - _MUTABLE
-    return [name for name in names if name in fixed and name != "id"]
+def _reset(connection: sqlite3.Connection, copies: Sequence[CheckedCopy], *, is_sound: bool) -> Iterator[str]:
+    """Restore the rows that another program changed: where most copies prove it, or the store is unsound."""
+    for found in [*compare_rows(connection, usable(copies))]:
+        undecided = {} if is_sound else found.undecided
+        for path in sorted({*found.changed, *undecided}, reverse=True):
+            ids = [*found.changed.get(path, []), *undecided.get(path, [])]
+            with closing(open_to_read(path, _PATIENCE, untouched=True)) as source:
+                columns = fixed_columns(source, connection, found.table)
+                assignments = ", ".join(f"{name} = ?" for name in columns)
+                for id in ids:
+                    sql = f"SELECT {', '.join(columns)} FROM {found.table} WHERE id = ?"
+                    row = source.execute(sql, (id,)).fetchone()
+                    connection.execute(f"UPDATE {found.table} SET {assignments} WHERE id = ?", (*row, id))
+            what = f"{_plural(len(ids), FIXED[found.table])} ({_listed(ids)}) {_were(ids)}"
+            yield f"{what} changed by another program, and {_were(ids)} restored from {path}."
 
 
 def _were(found: Collection[object]) -> str:
@@ -464,30 +523,97 @@ def _events(numbers: Sequence[int]) -> str:
     return f"1 event {listed} was" if len(numbers) == 1 else f"{len(numbers):,} events {listed} were"
 
 
-def _repaired(path: Path) -> list[str]:
+def _repaired(path: Path, copies: Sequence[CheckedCopy]) -> tuple[Recovered, list[str]]:
+    """Replace a damaged database by its readable rows, and those of the copies that it has lost."""
     if not (size_of(path) or size_of(companions(path)[0])):
         private_files.write_file(path, b"")
         with closing(_connected(path)) as connection:
             migrate(connection)
-        return []
+        return Recovered(), []
+    foreign = _foreign(path)
     fresh = path.with_name(f"{FILE}.recovered")
     fresh.unlink(missing_ok=True)
-    recovered = _recovered(path, fresh)
+    recovered = _recovered(path, fresh, copies)
     damaged = set_aside(path)
+    private_files.write_file(_mark_of(damaged), b"")
     fresh.rename(path)
-    return [*_losses(recovered), f"{recovered.rows:,} rows of {path} were recovered; it is now {damaged}."]
+    done = [f"{recovered.rows:,} rows of {path} were recovered; it is now {damaged}."]
+    done += [f"Made by another program, and removed: {', '.join(foreign)}."] if foreign else []
+    for copy, filled in recovered.filled.items():
+        rows = ", ".join(f"{count:,} in {table}" for table, count in filled.items())
+        done.append(f"Rows that the database had lost were restored from {copy}: {rows}.")
+    return recovered, done
 
 
-def _losses(recovered: Recovered) -> Iterator[str]:
-    """Describe what a user loses of a damaged database."""
-    if parts := [noun for table, noun in _OF_USERS.items() if table in recovered.broken]:
-        yield f"{_LOST} parts of the database that cannot be read, maybe with {', '.join(parts)}."
-    if recovered.dropped:
-        yield f"{_LOST} damaged rows: {_counted(recovered.dropped)}."
+def _losses(path: Path, recovered: Recovered) -> Iterator[str]:
+    """Describe what a user loses of a damaged database, after the restore from the copies."""
+    if not (recovered.incomplete or recovered.made):
+        return
+    with closing(open_to_read(path, _PATIENCE, untouched=True)) as connection:
+        parts = [part for table in _OF_USERS if (part := _lost_part(connection, table, recovered))]
+        made = [
+            id
+            for id in recovered.made
+            if connection.execute(
+                "SELECT 1 FROM conversations WHERE id = ? AND provider = ''", (to_column(id),)
+            ).fetchone()
+        ]
+    if recovered.gone:
+        yield f"{_LOST} {_plural(len(recovered.gone), 'conversation')} ({_listed(recovered.gone)})."
+    if parts:
+        yield f"{_LOST} parts of the database that cannot be read: {', '.join(parts)}."
+    for table in (table for table in recovered.absent if table in _OF_USERS):
+        filled = [rows[table] for rows in recovered.filled.values() if table in rows]
+        what = f"all {_OF_USERS[table]}{_since(recovered, table)}"
+        yield f"{_LOST} {what}{f', which has {sum(filled):,}' if filled else ''}: the table was removed."
+    if dropped := _still_dropped(recovered):
+        yield f"{_LOST} damaged rows: {_counted(dropped)}."
+    if made:
+        what = f"{_plural(len(made), 'conversation')} ({_listed(made)})"
+        yield f"{_LOST} title, model and totals of {what}, now listed as `{MADE}`."
 
 
-def _brought_back(path: Path, aside: Path) -> Iterator[str]:
-    """Merge the conversations of a database that was set aside into the current one, unless it has them."""
+def _lost_part(connection: sqlite3.Connection, table: str, recovered: Recovered) -> str:
+    """Describe the rows of a table with unreadable places that did not come back; empty for none."""
+    if table not in recovered.broken:
+        return ""
+    noun = _OF_USERS[table]
+    if table == "conversations" and recovered.gone:
+        return ""
+    if table == "events":
+        (last,) = connection.execute(f"SELECT coalesce(max(seq), 0) FROM {event_chain.TABLE}").fetchone()
+        return f"maybe events behind number {last:,}"
+    if table not in _NUMBERED:
+        return f"maybe {noun}{_since(recovered, table)}"
+    count, last = connection.execute(f"SELECT count(*), coalesce(max(id), 0) FROM {table}").fetchone()
+    missing = max(last, recovered.last.get(table, 0)) - count
+    known = [f"{missing:,} {noun}"] if missing > 0 else []
+    if table not in recovered.last:
+        known.append(f"maybe {noun} behind number {last:,}")
+    return ", ".join(known)
+
+
+def _since(recovered: Recovered, table: str) -> str:
+    """Say which rows of a table may be lost: those that came after the newest copy."""
+    dates = [_date_of(copy) for copy, filled in recovered.filled.items() if table in filled]
+    return f" since the copy of {max(dates)}" if dates else ""
+
+
+def _still_dropped(recovered: Recovered) -> dict[str, int]:
+    """Return the numbers of damaged rows that no copy had."""
+    filled = Counter[str]()
+    for rows in recovered.filled.values():
+        filled.update(rows)
+    left = {table: count - filled[table] for table, count in recovered.dropped.items()}
+    if recovered.has_chain:
+        # It names those that no copy has.
+        left.pop("events", None)
+    return {table: count for table, count in left.items() if count > 0}
+
+
+def _brought_back(path: Path, aside: Path, disproved: Collection[int] = ()) -> Iterator[str]:
+    """Merge the conversations of a database that was set aside, or of a copy, into the current one, unless it
+    has them; without the `disproved` events."""
     fresh = path.with_name(f"{FILE}.recovered")
     fresh.unlink(missing_ok=True)
     try:
@@ -498,8 +624,11 @@ def _brought_back(path: Path, aside: Path) -> Iterator[str]:
         yield f"No data can be recovered from {aside}: {exc}."
         return
     try:
+        with closing(_connected(fresh)) as connection:
+            rows = ((number,) for number in disproved)
+            connection.executemany("DELETE FROM events WHERE seq = ?", rows)
         if _is_empty(path) and not _is_empty(fresh):
-            yield from _put_in_place(fresh, path, aside)
+            yield from _put_in_place(fresh, path, aside, disproved)
         else:
             yield from _merged(fresh, path, aside)
     finally:
@@ -514,11 +643,15 @@ def _is_empty(path: Path) -> bool:
         return not any(connection.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchone() for table in tables)
 
 
-def _put_in_place(fresh: Path, path: Path, origin: Path) -> Iterator[str]:
-    """Replace an empty database by what was recovered from `origin`."""
+def _put_in_place(fresh: Path, path: Path, origin: Path, disproved: Collection[int]) -> Iterator[str]:
+    """Replace an empty database by what was recovered from `origin`, without the `disproved` events."""
     for file in (path, *companions(path), schema_backup.path_of(path)):
         file.unlink(missing_ok=True)
-    with closing(open_to_read(fresh, _PATIENCE)) as connection:
+    with closing(_connected(fresh)) as connection:
+        report = event_chain.verify(connection)
+        if disproved := sorted({*report.missing, *report.altered} & {*disproved}):
+            event_chain.accept_losses(connection, disproved, time.time())
+            yield f"{_LOST} {_events(disproved)} changed by another program in {origin}."
         (conversations,) = connection.execute("SELECT count(*) FROM conversations").fetchone()
         (events,) = connection.execute("SELECT count(*) FROM events").fetchone()
     fresh.rename(path)
@@ -537,7 +670,10 @@ def _merged(fresh: Path, path: Path, aside: Path) -> Iterator[str]:
     refused: list[str] = []
     with closing(_connected(fresh)) as source, closing(_connected(path)) as target:
         there = set(target.execute(ours))
-        for (id,) in [row for row in source.execute(ours) if row not in there]:
+        lacking = [row for row in source.execute(ours) if row not in there]
+        if lacking:
+            yield from _refilled(fresh)
+        for (id,) in lacking:
             lines = [json.dumps(line) for line in export_import.exported(source, from_column(id), blobs)]
             try:
                 target.execute("BEGIN IMMEDIATE")
@@ -577,7 +713,7 @@ def _connected(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def _recovered(path: Path, fresh: Path) -> Recovered:
+def _recovered(path: Path, fresh: Path, copies: Sequence[CheckedCopy] = ()) -> Recovered:
     copy = fresh.with_name(f"{fresh.name}-copy")
     try:
         for file, name in zip((path, *companions(path)[:1]), (copy, *companions(copy)[:1]), strict=True):
@@ -588,7 +724,7 @@ def _recovered(path: Path, fresh: Path) -> Recovered:
         else:
             copy.write_bytes(bytes(_length(companions(copy)[0])))
         with closing(_opened(copy, schema_backup.path_of(path))) as source:
-            return recover(source, fresh)
+            return recover(source, fresh, partial(lost_rows.fill, copies=usable(copies)))
     except sqlite3.Error:
         fresh.unlink(missing_ok=True)
         raise
@@ -721,7 +857,9 @@ def _rows(connection: sqlite3.Connection) -> Iterator[str]:
         yield f"rows that cannot be read: {_counted(damaged)}"
 
 
-def _history(connection: sqlite3.Connection, path: Path) -> Iterator[Damage]:
+def _history(
+    connection: sqlite3.Connection, path: Path, copies: Sequence[CheckedCopy], *, is_sound: bool
+) -> Iterator[Damage]:
     """Describe events that are not as the chain has them, and what only a copy has."""
     if pending(connection):
         return
@@ -735,53 +873,81 @@ def _history(connection: sqlite3.Connection, path: Path) -> Iterator[Damage]:
         yield Damage(path, f"{_events(report.altered)} changed by another program", True)
     if report.added:
         yield Damage(path, f"{_events(report.added)} added by another program", True)
-    is_compared = False
-    for copy in copies_in(path.parent):
-        with suppress(sqlite3.Error), closing(open_to_read(copy, _PATIENCE, untouched=True)) as source:
-            lacking = [*_lacking(source, connection)] if report.is_whole else []
+    is_sound = is_sound and report.is_whole and not report.added
+    yield from _unlike_copies(connection, path, copies, is_sound=is_sound)
+    for copy in usable(copies):
+        with suppress(sqlite3.Error), closing(copy.open()) as source:
+            lacking = [*_lacking(source, connection, copy)] if report.is_whole else []
             if lost := _only_in(source, connection):
                 lacking.insert(0, _plural(len(lost), "conversation"))
             if lacking:
-                yield Damage(path, f"{' and '.join(lacking)} of {copy.name} missing", True)
-            if not is_compared and _is_continued(source, connection):
-                is_compared = True
-                yield from (Damage(path, what, True) for what in _changed(source, connection))
-            if lacking:
+                yield Damage(path, f"{' and '.join(lacking)} of {copy.path.name} missing", True)
                 return
             if report.is_whole and (differing := _rewritten(source, connection)):
-                what = f"event {differing} and later ones were changed by another program"
-                yield Damage(path, f"{what}; {copy} has the originals")
+                yield _contradiction(connection, path, copy, copies, differing)
                 return
 
 
-def _changed(source: sqlite3.Connection, connection: sqlite3.Connection) -> Iterator[str]:
-    """Describe the rows that a copy has with other values, although they do not change."""
-    for table, noun in _FIXED.items():
-        if changed := _changed_rows(source, connection, table):
-            yield f"{_plural(len(changed), noun)} ({_listed(changed)}) changed by another program"
+def _unlike_copies(
+    connection: sqlite3.Connection, path: Path, copies: Sequence[CheckedCopy], *, is_sound: bool
+) -> Iterator[Damage]:
+    """Describe the rows that copies have with other values, although they do not change."""
+    for found in compare_rows(connection, usable(copies)):
+        noun = FIXED[found.table]
+        changed = [id for ids in found.changed.values() for id in ids]
+        if not is_sound:
+            changed += [id for ids in found.undecided.values() for id in ids]
+        if changed:
+            what = f"{_plural(len(changed), noun)} ({_listed(changed)}) changed by another program"
+            yield Damage(path, what, True)
+        for copy, ids in found.undecided.items() if is_sound else ():
+            yield Damage(path, _undecided(copy, noun, ids))
+        for copy, ids in found.in_copies.items():
+            what = f"{_plural(len(ids), noun)} ({_listed(ids)}) {_were(ids)} changed by another program"
+            yield Damage(copy, f"{what}: the store and another copy agree. {_UNUSED}")
 
 
-def _lacking(source: sqlite3.Connection, connection: sqlite3.Connection) -> Iterator[str]:
+def _undecided(copy: Path, noun: str, ids: Sequence[RowId]) -> str:
+    differs = "differs" if len(ids) == 1 else "differ"
+    what = f"{_plural(len(ids), noun)} ({_listed(ids)}) {differs} from the copy of {_date_of(copy)}"
+    them = "it as it is" if len(ids) == 1 else "them as they are"
+    return f"{what}; nothing proves which of the two was changed, so a repair leaves {them}"
+
+
+def _date_of(copy: Path) -> str:
+    return copy.stem.removeprefix("cogency-")
+
+
+def _contradiction(
+    connection: sqlite3.Connection,
+    path: Path,
+    copy: CheckedCopy,
+    copies: Sequence[CheckedCopy],
+    number: int,
+) -> Damage:
+    """Describe a copy whose chain is another one from the event of this number on; a further copy tells which
+    of the two was changed."""
+    for other in usable(copies):
+        with suppress(sqlite3.Error), closing(other.open()) as source:
+            last = event_chain.last_entry(source, _FARTHEST)
+            if last is not None and last.seq >= number and is_continued(source, connection):
+                what = f"event {number} and later ones were changed by another program"
+                return Damage(copy.path, f"{what}: the store and another copy agree. {_UNUSED}")
+    what = f"event {number} and later ones were changed by another program"
+    return Damage(path, f"{what}; {copy.path} has the originals")
+
+
+def _lacking(source: sqlite3.Connection, connection: sqlite3.Connection, copy: CheckedCopy) -> Iterator[str]:
     """Describe the rows of a copy that the store lacks, in conversations that are there."""
     counts = "SELECT conversation_id, count(*) FROM events GROUP BY conversation_id"
     ours = dict(connection.execute(counts).fetchall())
     known = {id for (id,) in connection.execute("SELECT id FROM conversations")}
-    shorter = {
-        id: count - ours.get(id, 0)
-        for id, count in source.execute(counts)
-        if id in known and count > ours.get(id, 0)
-    }
-    if shorter:
-        yield _plural(sum(shorter.values()), "event")
-    for table in _APPENDED if _is_continued(source, connection) else ():
+    shorter = [id for id, count in source.execute(counts) if id in known and count > ours.get(id, 0)]
+    if lost := sum(len(event_chain.lacking(connection, source, id, copy.disproved)) for id in shorter):
+        yield _plural(lost, "event")
+    for table in _APPENDED if is_continued(source, connection) else ():
         if missing := _missing_rows(source, connection, table):
             yield f"{len(missing):,} {'row' if len(missing) == 1 else 'rows'} in {table}"
-
-
-def _is_continued(source: sqlite3.Connection, connection: sqlite3.Connection) -> bool:
-    """Return whether the store has the numbers of a copy: it was not filled again under others."""
-    last = None if pending(source) else event_chain.last_entry(source, _FARTHEST)
-    return last is not None and _digest_at(connection, last.seq) == last.digest
 
 
 def _missing_rows(source: sqlite3.Connection, connection: sqlite3.Connection, table: str) -> list[int]:
@@ -801,12 +967,12 @@ def _rewritten(source: sqlite3.Connection, connection: sqlite3.Connection) -> in
     """Return the number of the first event that a copy has with another content, although the chain is whole;
     0 where there is none."""
     last = None if pending(source) else event_chain.last_entry(source, _FARTHEST)
-    if last is None or _digest_at(connection, last.seq) == last.digest:
+    if last is None or digest_at(connection, last.seq) == last.digest:
         return 0
     low, high = 0, last.seq
     while high - low > 1:
         middle = (low + high) // 2
-        same = _digest_at(source, middle) == _digest_at(connection, middle)
+        same = digest_at(source, middle) == digest_at(connection, middle)
         low, high = (middle, high) if same else (low, middle)
     # Events that were restored from a copy have other numbers.
     event = "SELECT conversation_id, type, timestamp, unit FROM events WHERE seq = ?"
@@ -814,37 +980,58 @@ def _rewritten(source: sqlite3.Connection, connection: sqlite3.Connection) -> in
     return high if ours == theirs is not None else 0
 
 
-def _digest_at(connection: sqlite3.Connection, number: int) -> bytes:
-    entry = event_chain.last_entry(connection, number)
-    return event_chain.START if entry is None else entry.digest
-
-
-def _copy(path: Path) -> Iterator[str]:
-    try:
-        with closing(open_to_read(path, _PATIENCE, untouched=True)) as connection:
-            (found,) = connection.execute("PRAGMA quick_check(1)").fetchone()
-    except sqlite3.Error as exc:
-        found = str(exc)
-    if found != "ok":
-        yield f"it is damaged: {found}. Delete it: the next copy replaces it"
+def _copy(copy: CheckedCopy, connection: sqlite3.Connection | None) -> Iterator[Damage]:
+    """Describe the damage of a copy, beside the store where that can be read."""
+    if copy.damage:
+        yield Damage(copy.path, f"it is damaged: {copy.damage}. Delete it: the next copy replaces it")
+        return
+    numbers = sorted(copy.disproved)
+    if numbers and connection is not None:
+        with suppress(sqlite3.Error):
+            numbers = changed_events(copy, connection)
+    if numbers:
+        what = f"{_events(numbers)} changed by another program, as the hash chain shows"
+        yield Damage(copy.path, f"{what}. {_UNUSED}")
 
 
 def _schema(connection: sqlite3.Connection) -> Iterator[str]:
-    """Describe missing tables, columns and indexes of the recorded migrations."""
+    """Describe missing and foreign parts of the schema that the recorded migrations make."""
     if pending(connection):
         return
+    there, made = dict(_described(connection)), _made_schema()
+    if missing := [name for name, what in made.items() if name not in there or there[name] != what]:
+        yield f"{', '.join(missing[:_MOST])} missing"
+    if foreign := [name for name in there if name not in made]:
+        yield f"{', '.join(foreign[:_MOST])} made by another program"
+
+
+def _made_schema() -> dict[str, object]:
     with closing(connect(":memory:")) as whole:
         migrate(whole)
-        there = dict(_described(connection))
-        missing = [name for name, what in _described(whole) if name not in there or there[name] != what]
-    if missing:
-        yield f"{', '.join(missing[:_MOST])} missing"
+        return dict(_described(whole))
+
+
+def _foreign(path: Path) -> list[str]:
+    """Return the parts of a database's schema that the program does not make."""
+    with (
+        suppress(sqlite3.Error, NewerSchemaError),
+        closing(open_to_read(path, _PATIENCE, untouched=True)) as connection,
+    ):
+        if not pending(connection):
+            named = [name for name, _ in _described(connection) if not name.startswith("column ")]
+            made = _made_schema()
+            return [name for name in named if name not in made]
+    return []
 
 
 def _described(connection: sqlite3.Connection) -> Iterator[tuple[str, object]]:
-    """Yield the kind and name of each table, index and column, with what defines a column."""
-    for kind, name in connection.execute("SELECT type, name FROM sqlite_schema").fetchall():
-        yield f"{kind} {name}", None
+    """Yield the kind and name of each table, index, trigger, view and column, with what defines an index or
+    a column."""
+    for kind, name, sql in connection.execute("SELECT type, name, sql FROM sqlite_schema").fetchall():
+        # Statistics of SQLite's own may be there or not.
+        if kind == "table" and name.startswith("sqlite_"):
+            continue
+        yield f"{kind} {name}", sql if kind == "index" else None
         if kind == "table":
             for row in connection.execute(f'PRAGMA table_info("{name}")'):
                 yield f"column {name}.{row[1]}", row[2:]

@@ -31,7 +31,7 @@ _SPARE = 1 << 28
 
 
 def copies_in(directory: Path) -> list[Path]:
-    """Return the copies of the store in `directory`, the newest first."""
+    """Return the copies of the store in `directory`, the newest first; one may be damaged, or empty."""
     try:
         found = [
             path
@@ -45,7 +45,7 @@ def copies_in(directory: Path) -> list[Path]:
 
 def is_due(directory: Path, now: float) -> bool:
     """Return whether the newest copy is a week old; a copy from the future counts as due."""
-    newest = next(iter(copies_in(directory)), None)
+    newest = next((copy for copy in copies_in(directory) if size_of(copy)), None)
     if newest is None:
         return size_of(directory / FILE) > 0
     try:

@@ -12,7 +12,7 @@ event, even if the row is lost.
 import sqlite3
 import struct
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -31,6 +31,7 @@ _BYTES = (
     "CAST(type AS BLOB), timestamp, CAST(conversation_id AS BLOB), CAST(unit AS BLOB), CAST(body AS BLOB)"
 )
 _EVENTS = f"SELECT seq, {_BYTES} FROM events"
+_TEXTS = "type, timestamp, unit, body"
 _AT_ONCE = 60.0
 """Seconds between migrations of one start."""
 
@@ -208,31 +209,56 @@ def take(connection: sqlite3.Connection, copy: sqlite3.Connection) -> int:
     return last
 
 
-def complete(connection: sqlite3.Connection, copy: sqlite3.Connection, conversation: str | bytes) -> int:
-    """Restore the events of a conversation that only a `copy` has, under their numbers where these are free,
-    in the caller's transaction; return how many."""
-    what = "type, timestamp, unit, body"
-    sql = f"SELECT seq, {what} FROM events WHERE conversation_id = ? ORDER BY seq"
+def lacking(
+    connection: sqlite3.Connection,
+    copy: sqlite3.Connection,
+    conversation: str | bytes,
+    disproved: Collection[int] = (),
+) -> list[tuple[Any, ...]]:
+    """Return the events of a conversation that only a `copy` has, with their numbers; without the `disproved`
+    ones, and those in the place of which the chain has another one that is lost."""
+    sql = f"SELECT seq, {_TEXTS} FROM events WHERE conversation_id = ? ORDER BY seq"
     there = Counter(row[1:] for row in connection.execute(sql, (conversation,)))
-    lacking = copy.execute(
-        "SELECT count(*) FROM events WHERE conversation_id = ?", (conversation,)
-    ).fetchone()[0]
-    lacking -= there.total()
-    if lacking <= 0:
-        return 0
-    missing: list[Any] = []
+    counted = "SELECT count(*) FROM events WHERE conversation_id = ?"
+    count = copy.execute(counted, (conversation,)).fetchone()[0] - there.total()
+    if count <= 0:
+        return []
+    missing: list[tuple[Any, ...]] = []
     for row in copy.execute(sql, (conversation,)):
         there[row[1:]] -= 1
         if there[row[1:]] < 0:
             missing.append(row)
     # Others of them are here with other contents.
-    missing = missing[-lacking:]
-    restored = {*restore(connection, [row[0] for row in missing], copy)}
+    missing = missing[-count:]
+    return [
+        row for row in missing if row[0] not in disproved and not _is_contradicted(connection, copy, row[0])
+    ]
+
+
+def _is_contradicted(connection: sqlite3.Connection, copy: sqlite3.Connection, number: int) -> bool:
+    """Return whether the chain has another event under the number of a copy's, and has lost that."""
+    own = last_entry(connection, number)
+    if own is None or own.seq != number:
+        return False
+    rows = (each.execute(f"{_EVENTS} WHERE seq = ?", (number,)).fetchone() for each in (connection, copy))
+    return not any(row is not None and _linked(own.before, number, row[1:]) == own.digest for row in rows)
+
+
+def complete(
+    connection: sqlite3.Connection,
+    copy: sqlite3.Connection,
+    conversation: str | bytes,
+    disproved: Collection[int] = (),
+) -> int:
+    """Restore the events of a conversation that are `lacking`, under their numbers where these are free, in
+    the caller's transaction; return how many."""
+    missing = lacking(connection, copy, conversation, disproved)
+    restored = {*restore(connection, [row[0] for row in missing], copy)} if missing else set[int]()
     for row in missing:
         if row[0] not in restored:
             number = next_number(connection)
             connection.execute(
-                f"INSERT INTO events (seq, conversation_id, {what}) VALUES (?, ?, ?, ?, ?, ?)",
+                f"INSERT INTO events (seq, conversation_id, {_TEXTS}) VALUES (?, ?, ?, ?, ?, ?)",
                 (number, conversation, *row[1:]),
             )
             extend(connection, number - 1)

@@ -1,8 +1,9 @@
 """Recovery of a damaged database: its readable rows, in a new one.
 
 The tables are walked without their indexes, which are rebuilt. At an unreadable page the walk continues
-behind it. Rows that damage has left without a value, or with an invalid one, are left out and counted. A
-conversation whose own row is lost gets a new one, so that its events are not lost.
+behind it. Rows that damage has left without a value, or with an invalid one, are left out and counted. Rows
+that a table has lost may come from elsewhere (`lost_rows`). A conversation whose own row is lost gets a new
+one, so that its events are not lost.
 """
 
 import json
@@ -23,7 +24,7 @@ _FARTHEST = 1 << 62
 """Row number above all that a program gives: such rows are damaged."""
 
 _KINDS = {"TEXT": (str, bytes), "INTEGER": (int,), "REAL": (int, float)}
-_OWNERS = (
+OWNERS = (
     ("events", "conversation_id", "timestamp"),
     ("edits", "conversation", "timestamp"),
     ("usage", "conversation_id", "timestamp"),
@@ -32,6 +33,8 @@ _OWNERS = (
 )
 """Tables whose rows refer to a conversation, with the columns of its id and the time."""
 
+MADE = "Recovered"
+"""The title of a conversation that a recovery makes for the rows of a lost one."""
 
 _JSON = {
     "answer_items": ("body",),
@@ -54,21 +57,40 @@ _DUPLICATE = (
 
 @dataclass(slots=True)
 class Recovered:
-    """The result of a recovery: the number of read rows, the tables with unreadable places, and the number
-    of rows of each that were `dropped` as damaged."""
+    """The result of a recovery: the number of read rows, the tables with unreadable places and those that are
+    `absent`, and the number of rows of each that were `dropped` as damaged; the number of rows that came from
+    each copy, by the table; the numbers of the last rows that there were, as far as they are known; the
+    conversations that were `made` for others' rows, and those of which too little is left; and whether the
+    events had a chain."""
 
     rows: int = 0
     broken: list[str] = field(default_factory=list[str])
+    absent: list[str] = field(default_factory=list[str])
     dropped: dict[str, int] = field(default_factory=dict[str, int])
+    filled: dict[Path, dict[str, int]] = field(default_factory=dict[Path, dict[str, int]])
+    last: dict[str, int] = field(default_factory=dict[str, int])
+    made: list[str] = field(default_factory=list[str])
+    gone: list[str] = field(default_factory=list[str])
+    has_chain: bool = True
 
     @property
     def is_whole(self) -> bool:
         """True if no row is lost."""
-        return not (self.broken or self.dropped)
+        return not self.incomplete
+
+    @property
+    def incomplete(self) -> set[str]:
+        """The tables that may have lost rows."""
+        return {*self.broken, *self.absent, *self.dropped}
 
 
-def recover(source: sqlite3.Connection, path: Path) -> Recovered:
-    """Write the readable part of `source` into a new database at `path`.
+def recover(
+    source: sqlite3.Connection,
+    path: Path,
+    fill: Callable[[sqlite3.Connection, Recovered], object] = lambda _target, _found: None,
+) -> Recovered:
+    """Write the readable part of `source` into a new database at `path`; `fill` adds rows that tables have
+    lost.
 
     Raises:
         OSError, sqlite3.Error: not even the list of tables can be read, or `path` cannot be written.
@@ -88,15 +110,40 @@ def recover(source: sqlite3.Connection, path: Path) -> Recovered:
             for name in sorted(there.intersection(names), key=lambda name: name == "sqlite_sequence"):
                 _copy(source, target, name, found)
             applied = {name for (name,) in target.execute("SELECT name FROM migrations")}
+            if not applied or applied.issuperset(name for name, _ in steps):
+                found.absent = [name for name in names if name not in there]
+            found.last.update(_last_numbers(source))
+            if found.incomplete:
+                fill(target, found)
             for step in CONVERSIONS:
                 if step.__name__ not in applied:
                     step(target)
-            if event_chain.TABLE not in there:
-                event_chain.extend(target, 0)
+            found.has_chain = event_chain.TABLE in there
+            if not found.has_chain:
+                (last,) = target.execute(f"SELECT coalesce(max(seq), 0) FROM {event_chain.TABLE}").fetchone()
+                event_chain.extend(target, last)
             target.executemany("INSERT OR IGNORE INTO migrations VALUES (?, ?)", steps)
-            _complete(target)
+            found.last["events"] = _last_event(target)
+            found.gone = _without_conversation(target)
+            found.made = _complete(target)
         target.execute("PRAGMA journal_mode = WAL")
     return found
+
+
+def _last_numbers(source: sqlite3.Connection) -> dict[str, int]:
+    """Return the last numbers that tables have given, as far as they can be read."""
+    try:
+        rows = source.execute("SELECT name, seq FROM sqlite_sequence").fetchall()
+    except sqlite3.DatabaseError:
+        return {}
+    return {name: last for name, last in rows if isinstance(name, str) and isinstance(last, int)}
+
+
+def _last_event(target: sqlite3.Connection) -> int:
+    """Return the number of the last event that rows of other tables refer to."""
+    places = (("requests", "through"), ("summaries", "through"), ("pins", "event"))
+    numbers = (target.execute(f"SELECT max({column}) FROM {table}").fetchone()[0] for table, column in places)
+    return max(number or 0 for number in numbers)
 
 
 def rebuilt(connection: sqlite3.Connection, path: Path) -> bool:
@@ -124,7 +171,7 @@ def _copy(source: sqlite3.Connection, target: sqlite3.Connection, name: str, fou
     names = ", ".join(["rowid", *columns] if with_number else columns)
     marks = ", ".join("?" * (len(columns) + with_number))
     walk = _numbered(source, name, names) if with_number else _keyed(source, name, names)
-    readable = _reader(target, name, columns)
+    readable = row_reader(target, name, columns)
     for row in walk:
         if row is None:
             if name not in found.broken:
@@ -152,14 +199,14 @@ def unreadable(connection: sqlite3.Connection) -> dict[str, int]:
     tables = connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'").fetchall()
     for name in [name for (name,) in tables if not name.startswith("sqlite_")]:
         columns = [row[1] for row in connection.execute(f"PRAGMA table_info({name})")]
-        readable = _reader(connection, name, columns)
+        readable = row_reader(connection, name, columns)
         rows = connection.execute(f"SELECT {', '.join(columns)} FROM {name} NOT INDEXED")
         if count := sum(not readable(row) for row in rows):
             found[name] = count
     return found
 
 
-def _reader(
+def row_reader(
     connection: sqlite3.Connection, name: str, columns: Sequence[str]
 ) -> Callable[[Sequence[Any]], bool]:
     """Return a predicate for rows of these columns that the program can read."""
@@ -264,15 +311,28 @@ def _keyed(source: sqlite3.Connection, name: str, names: str) -> Iterator[tuple[
             yield None
 
 
-def _complete(target: sqlite3.Connection) -> None:
-    """Create rows that are referred to and lost, or else drop the rows that refer to them."""
+def _without_conversation(target: sqlite3.Connection) -> list[str]:
+    """Return the conversations of which only requests are left."""
+    owners = " UNION ".join(f"SELECT {column} FROM {table}" for table, column, _ in OWNERS)
+    rows = target.execute(
+        "SELECT DISTINCT conversation_id FROM requests WHERE conversation_id NOT IN"
+        f" (SELECT id FROM conversations UNION {owners}) ORDER BY conversation_id"
+    )
+    return [from_column(id) for (id,) in rows]
+
+
+def _complete(target: sqlite3.Connection) -> list[str]:
+    """Create rows that are referred to and lost, or else drop the rows that refer to them; return the ids of
+    the conversations among them."""
+    ids = "SELECT id FROM conversations"
+    there = {id for (id,) in target.execute(ids)}
     if not target.execute("SELECT 1 FROM profile_state").fetchone():
         target.execute("INSERT INTO profile_state DEFAULT VALUES")
-    for table, column, moment in _OWNERS:
+    for table, column, moment in OWNERS:
         target.execute(
             "INSERT OR IGNORE INTO conversations"
             " (id, project, title, dialect, provider, model, created, updated)"
-            f" SELECT {column}, '', 'Recovered', '', '', '', min({moment}), max({moment}) FROM {table}"
+            f" SELECT {column}, '', '{MADE}', '', '', '', min({moment}), max({moment}) FROM {table}"
             f" GROUP BY {column}"
         )
     target.execute(
@@ -288,3 +348,4 @@ def _complete(target: sqlite3.Connection) -> None:
         target.execute(f"DELETE FROM {table} WHERE edit NOT IN (SELECT id FROM edits)")
     for table, number, _, _ in target.execute("PRAGMA foreign_key_check").fetchall():
         target.execute(f"DELETE FROM {table} WHERE rowid = ?", (number,))
+    return [from_column(id) for (id,) in target.execute(ids) if id not in there]

@@ -440,10 +440,11 @@ class Store:
 
 
 def _copies_without_store(directory: Path) -> list[Path]:
-    """Return the copies of a store that is missing or empty, the newest first."""
+    """Return the copies of a store that is missing or empty, the newest first, without empty ones."""
     wal, _ = companions(path := directory / FILE)
     try:
-        return [] if size_of(path) or size_of(wal) else copies_in(directory)
+        found = [] if size_of(path) or size_of(wal) else copies_in(directory)
+        return [copy for copy in found if size_of(copy)]
     except OSError:
         # The opening names it.
         return []

@@ -94,7 +94,7 @@ async def test_a_row_without_a_value_stops_no_reader_and_no_repair(
     assert (len(events), len(edits)) == (2 - lost, 2 - (table == "edits"))
     assert any(f"1 in {table}" in damage.what or table in damage.what for damage in check(data))
     line, *_ = repair(data)
-    assert f"1 in {table}" in line
+    assert ("1 event (2)" if table == "events" else f"1 in {table}") in line
     assert check(data) == []
     async with await Store.open(data) as store:
         assert await store.conversation(conversation)

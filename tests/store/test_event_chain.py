@@ -43,6 +43,11 @@ def _meddle(directory: Path, *statements: str) -> None:
             connection.execute(statement)
 
 
+def _meddle_at(file: Path, statement: str) -> None:
+    with closing(sqlite3.connect(file)) as connection, connection:
+        connection.execute(statement)
+
+
 def _report(directory: Path) -> event_chain.ChainReport:
     with closing(sqlite3.connect(directory / FILE)) as connection:
         return event_chain.verify(connection)
@@ -337,7 +342,7 @@ async def test_a_removed_row_that_no_copy_has_is_made_from_the_events(directory:
         assert (found.title, found.turns) == ("Recovered", 3)
 
 
-@pytest.mark.parametrize(
+CHANGED_ROWS = pytest.mark.parametrize(
     ("statement", "named"),
     [
         ("UPDATE edits SET path = '../../evil.txt' WHERE id = 1", "1 edit (1)"),
@@ -346,10 +351,14 @@ async def test_a_removed_row_that_no_copy_has_is_made_from_the_events(directory:
         ("UPDATE conversations SET project = '/etc'", "1 conversation ({id})"),
     ],
 )
-async def test_a_changed_row_that_never_changes_is_named_and_restored(
+
+
+@CHANGED_ROWS
+async def test_a_changed_row_that_never_changes_is_restored_where_two_copies_agree(
     directory: Path, statement: str, named: str
 ) -> None:
     made = await with_edit(directory)
+    make_copy(directory, time.time() - WEEK)
     copy = make_copy(directory, time.time())
     before = _rows(directory)
     named = named.format(id=made.id)
@@ -357,6 +366,104 @@ async def test_a_changed_row_that_never_changes_is_named_and_restored(
     assert repair(directory) == [f"{named} was changed by another program, and was restored from {copy}."]
     assert check(directory) == []
     assert _rows(directory) == before
+
+
+@CHANGED_ROWS
+@pytest.mark.parametrize("where", ["store", "copy"])
+async def test_a_row_that_differs_from_the_only_copy_stays_as_it_is(
+    directory: Path, statement: str, named: str, where: str
+) -> None:
+    made = await with_edit(directory)
+    copy = make_copy(directory, time.time())
+    assert copy is not None
+    _meddle_at(directory / FILE if where == "store" else copy, statement)
+    before = _rows(directory)
+    what = (
+        f"{named.format(id=made.id)} differs from the copy of {copy.stem[8:]}; nothing proves which of the two"
+        " was changed, so a repair leaves it as it is"
+    )
+    assert [(damage.what, damage.of_store) for damage in check(directory)] == [(what, False)]
+    assert repair(directory) == [f"{what}."]
+    assert _rows(directory) == before
+
+
+@CHANGED_ROWS
+async def test_a_changed_copy_is_named_where_another_one_agrees_with_the_store(
+    directory: Path, statement: str, named: str
+) -> None:
+    made = await with_edit(directory)
+    make_copy(directory, time.time() - WEEK)
+    copy = make_copy(directory, time.time())
+    assert copy is not None
+    before = _rows(directory)
+    _meddle_at(copy, statement)
+    (damage,) = check(directory)
+    assert damage.path == copy
+    assert damage.what.startswith(f"{named.format(id=made.id)} was changed by another program")
+    repair(directory)
+    assert _rows(directory) == before
+
+
+async def test_events_of_a_copy_that_its_chain_disproves_are_not_used(directory: Path) -> None:
+    (made,) = await _filled(directory, 6)
+    copy = make_copy(directory, time.time())
+    assert copy is not None
+    _meddle_at(copy, "UPDATE events SET body = replace(body, 'message', 'forgery') WHERE seq < 4")
+    (damage,) = check(directory)
+    assert (damage.path, damage.of_store) == (copy, False)
+    assert damage.what.startswith("3 events (1–3) were changed by another program, as the hash chain shows")
+    assert repair(directory) == [f"{copy}: {damage.what}."]
+    _meddle(directory, "DELETE FROM events WHERE seq IN (2, 3, 5)")
+    done = repair(directory)
+    assert "Lost: 2 events (2–3) were removed, and no copy has them." in done
+    assert f"1 event (5) was restored from {copy}." in done
+    assert await _texts(directory, made.id) == [f"message {number} of 6" for number in (0, 3, 4, 5)]
+    assert not any(damage.of_store for damage in check(directory))
+
+
+async def test_a_lost_store_takes_no_disproved_events_from_a_copy(directory: Path) -> None:
+    (made,) = await _filled(directory, 4)
+    copy = make_copy(directory, time.time())
+    assert copy is not None
+    _meddle_at(copy, "UPDATE events SET body = replace(body, 'message', 'forgery') WHERE seq = 2")
+    (directory / FILE).unlink()
+    done = repair(directory)
+    assert f"Lost: 1 event (2) was changed by another program in {copy}." in done
+    assert await _texts(directory, made.id) == [f"message {number} of 4" for number in (0, 2, 3)]
+    assert not any(damage.of_store for damage in check(directory))
+
+
+async def test_a_rewritten_copy_is_named_where_another_one_agrees_with_the_store(directory: Path) -> None:
+    await _filled(directory, 6)
+    make_copy(directory, time.time() - WEEK)
+    copy = make_copy(directory, time.time())
+    assert copy is not None
+    _meddle_at(copy, "UPDATE events SET body = replace(body, 'message 2', 'message 9') WHERE seq = 3")
+    with closing(sqlite3.connect(copy)) as connection, connection:
+        connection.execute("DELETE FROM event_chain")
+        event_chain.extend(connection, 0)
+    (damage,) = check(directory)
+    assert damage.path == copy
+    assert damage.what.startswith("event 3 and later ones were changed by another program: the store and")
+
+
+async def test_an_empty_copy_is_damaged_and_used_for_nothing(directory: Path) -> None:
+    (made,) = await _filled(directory, 3)
+    old = make_copy(directory, time.time() - WEEK)
+    copy = make_copy(directory, time.time())
+    assert copy is not None
+    copy.write_bytes(b"")
+    (damage,) = check(directory)
+    assert (damage.path, damage.what) == (
+        copy,
+        "it is damaged: it is empty. Delete it: the next copy replaces it",
+    )
+    (directory / FILE).unlink()
+    assert check(directory)[0].what.endswith(f"a copy of its history: {old}")
+    repair(directory)
+    assert len(await _texts(directory, made.id)) == 3
+    # It is no reason to make no other one.
+    assert make_copy(directory, time.time()) == copy
 
 
 async def test_what_a_user_changes_is_no_damage(directory: Path) -> None:
