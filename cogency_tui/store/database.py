@@ -217,6 +217,8 @@ class Database:
         self._worker = threading.current_thread()
         if private_files.place_of(self.path) is None:
             raise StoreError(_MISSING[0].format(path=self.path) + ".", _MISSING[1])
+        if not (size_of(self.path) or size_of(companions(self.path)[0])):
+            raise StoreError(f"{_DAMAGED[0].format(path=self.path)}: it is empty.", _DAMAGED[1])
         try:
             connection = open_to_read(self.path, self._patience, untouched=True)
         except (OSError, sqlite3.Error) as exc:

@@ -10,10 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from cogency_tui.agent.recall.recall import Recall
 from cogency_tui.errors import StoreError
 from cogency_tui.protocol.events import UserEvent
 from cogency_tui.store import unseen_notices
 from cogency_tui.store.database import FILE
+from cogency_tui.store.search.building import update
 from cogency_tui.store.search.query import parse
 from cogency_tui.store.search.search_thread import SearchService
 from cogency_tui.store.search.searcher import Scope
@@ -204,6 +206,34 @@ async def test_a_store_that_cannot_be_written_can_be_read(read_only: Path) -> No
         assert store.notices == [notice]
         with pytest.raises(StoreError, match="is read-only"):
             await store.append(made.id, said("more"))
+
+
+@pytest.mark.parametrize("indexed", [True, False])
+async def test_recall_searches_a_store_whose_index_cannot_be_written(read_only: Path, indexed: bool) -> None:
+    made = await filled(read_only)
+    if indexed:
+        list(update(read_only))
+    seal(read_only)
+    async with await Store.open(read_only) as store:
+
+        async def opened() -> Store:
+            return store
+
+        recall = Recall(opened, "/p")
+        try:
+            assert (await recall.indexed()).done == (300 if indexed else 0)
+            assert [each async for each in recall.update_index()] == []
+            page = await recall.page("299", where="everywhere")
+        finally:
+            await recall.close()
+        assert [each.conversation.id for each in page.listed] == [made.id]
+
+
+async def test_an_empty_store_that_is_opened_to_read_is_damaged(directory: Path) -> None:
+    directory.mkdir()
+    (directory / FILE).touch()
+    with pytest.raises(StoreError, match="is damaged: it is empty"):
+        await Store.open_to_read(directory)
 
 
 async def test_what_only_the_wal_has_is_read_too(read_only: Path) -> None:

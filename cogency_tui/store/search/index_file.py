@@ -12,10 +12,11 @@ import sqlite3
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 from zlib import crc32
 
 from cogency_tui.store.column_text import from_column, to_column
-from cogency_tui.store.database import free_name, primary_code
+from cogency_tui.store.database import companions, free_name, is_refusal, primary_code, size_of
 from cogency_tui.store.search.folding import key
 
 INDEX = "recall.db"
@@ -149,9 +150,17 @@ def discard(directory: Path) -> None:
 
 
 def attached(connection: sqlite3.Connection, directory: Path) -> bool:
-    """Attach the index to a connection to the store, as `recall`; return whether there is one."""
+    """Attach the index to a connection to the store, as `recall`; return whether there is one that can be
+    used: where nothing can be written, none of which a part is in its WAL."""
     path = directory / INDEX
     if not path.exists():
         return False
-    connection.execute("ATTACH ? AS recall", (str(path),))
+    try:
+        connection.execute("ATTACH ? AS recall", (str(path),))
+    except sqlite3.OperationalError as exc:
+        if not is_refusal(exc):
+            raise
+        if size_of(companions(path)[0]):
+            return False
+        connection.execute("ATTACH ? AS recall", (f"file:{quote(str(path))}?mode=ro&immutable=1",))
     return True
