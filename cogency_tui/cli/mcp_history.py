@@ -18,7 +18,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple, cast
 
 import msgspec
 from msgspec import Meta, Struct
@@ -34,7 +34,8 @@ from cogency_tui.cli.edits import Paths
 from cogency_tui.cli.edits_output import state_of
 from cogency_tui.errors import CogencyError, StoreError, UsageError
 from cogency_tui.protocol.events import Event, Measure
-from cogency_tui.redaction import Redactor
+from cogency_tui.redaction import MARKER, ConversationSecrets, Redactor, is_secret_file
+from cogency_tui.redaction.named_values import is_named_secret
 from cogency_tui.safe_text import clean
 from cogency_tui.store import origins, usage
 from cogency_tui.store.blobs import Blobs
@@ -499,8 +500,12 @@ class History:
         return text if len(text) <= _LONGEST_NAME else f"{text[:_LONGEST_NAME]}…"
 
     def _document(self, document: Document) -> str:
-        path = document.paths[0] if document.kind == "edit" and document.paths else ""
-        return self._redactor.text(clean(document.text), file=path)
+        text = document.text
+        for name, value in document.named:
+            if is_named_secret(name, value):
+                text = text.replace(value, MARKER)
+        path = next(filter(is_secret_file, document.paths), "")
+        return self._redactor.text(clean(text), file=path)
 
     def _source(self, stored: StoredConversation, names: Mapping[str, str]) -> str:
         return self._name(names.get(stored.source, stored.source))
@@ -527,7 +532,10 @@ class History:
         if given.start is not None:
             has_earlier = has_earlier or any(number < given.start for number, _event in numbered)
             numbered = tuple(each for each in numbered if each[0] >= given.start)
-        events = [self._event(number, event, given) for number, event in numbered]
+        secrets = ConversationSecrets(event for _, event in preview.events)
+        events = [
+            self._event(number, cast("Event", secrets.event(event)), given) for number, event in numbered
+        ]
         at = len(events) - 1
         if given.start is not None:
             at = 0

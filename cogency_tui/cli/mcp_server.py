@@ -330,12 +330,15 @@ class _Channel:
     async def _parsed(self, line: bytes) -> "SessionMessage | None":
         """The message in a line; None, and an answer, if it is none."""
         from mcp.shared.message import SessionMessage
-        from mcp_types import jsonrpc_message_adapter
+        from mcp_types import JSONRPCNotification, jsonrpc_message_adapter
 
         if not line.strip():
             return None
         try:
-            return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
+            message = jsonrpc_message_adapter.validate_json(line, by_name=False)
+            if isinstance(message, JSONRPCNotification) and "id" in json.loads(line):
+                raise ValueError("a request whose id is neither a text nor a number")
+            return SessionMessage(message)
         except ValueError:
             answer = {"jsonrpc": "2.0", **_refusal(line)}
             self._output.write(json.dumps(answer).encode() + b"\n")

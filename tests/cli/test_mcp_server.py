@@ -343,6 +343,19 @@ async def test_secrets_controls_and_what_is_private_are_not_shown(client: Client
     assert "MODE=fast" in texts[9][1]["edits"][0]["diff"]
 
 
+@in_one_loop
+@pytest.mark.parametrize(
+    "guess",
+    [SECRET, SECRET[-16:], TICKET, TICKET[:6], PASSWORD, f"error:{SECRET}", f'file:.env "{PASSWORD}"'],
+)
+async def test_what_is_not_shown_cannot_be_searched_for(client: Client, guess: str) -> None:
+    for order in ("best", "newest"):
+        _, value = await ask(client, "recall", query=guess, order=order)
+        assert value["conversations"] == []
+    _, value = await ask(client, "recall", query="file:.env MODE=fast")
+    assert len(value["conversations"]) == 1
+
+
 def _strings(value: Any) -> list[str]:
     if isinstance(value, str):
         return [value]
@@ -589,6 +602,9 @@ NO_MESSAGES = {
     '"x"': -32600,
     "{}": -32600,
     '{"jsonrpc": "2.0", "id": 7, "method": 5}': -32600,
+    '{"jsonrpc": "2.0", "id": null, "method": "tools/list"}': -32600,
+    '{"jsonrpc": "2.0", "id": {"a": 1}, "method": "tools/list"}': -32600,
+    '{"jsonrpc": "2.0", "id": true, "method": "tools/list"}': -32600,
 }
 ODD = {
     '{"jsonrpc": "1.0", "id": 11, "method": "ping"}': -32600,

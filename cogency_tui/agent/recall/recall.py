@@ -16,7 +16,7 @@ from time import time
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from cogency_tui.agent.edits.file_history import histories
-from cogency_tui.agent.recall.results import Hit, Indexed, Preview, Redact, ResultPage, hit_of, listed
+from cogency_tui.agent.recall.results import Hit, Indexed, Preview, ResultPage, hit_of, listed
 from cogency_tui.child_processes import Job
 from cogency_tui.errors import CogencyError, OpenElsewhereError
 from cogency_tui.protocol.events import ENGINE_RESULTS, Event
@@ -30,6 +30,7 @@ from cogency_tui.store.forks import Forks, ForkTree
 from cogency_tui.store.open_locks import Mark, Presence, command_key
 from cogency_tui.store.project_scope import scope_of
 from cogency_tui.store.search.index_file import BLOBS
+from cogency_tui.store.search.matching import Redact
 from cogency_tui.store.search.query import parse
 from cogency_tui.store.search.search_thread import SearchService
 from cogency_tui.store.search.searcher import Cursor, Order, Scope, Searcher
@@ -147,8 +148,8 @@ _UPDATE = Job("cogency_tui.store.search.index_process", nice=10)
 
 
 class Recall:
-    """The user's conversations; `project` is the directory for `where="project"`. `redact` returns the text
-    of a hit from which its snippet is cut.
+    """The user's conversations; `project` is the directory for `where="project"`. `redact` returns the
+    text of a document that is searched and shown.
 
     Of a store that was opened to read, the marks of other processes are not read either, as that removes
     those of killed ones.
@@ -197,8 +198,7 @@ class Recall:
         def work(searcher: Searcher) -> ResultPage:
             answer = searcher.search(asked, scope, order=order, limit=limit, after=after)
             found = [
-                listed(searcher, match, asked, live.get(match.conversation.id), self._redact)
-                for match in answer.found
+                listed(searcher, match, asked, live.get(match.conversation.id)) for match in answer.found
             ]
             return ResultPage(tuple(found), answer.next, asked.terms, asked.problems)
 
@@ -209,7 +209,7 @@ class Recall:
         asked = parse(query)
 
         def work(searcher: Searcher) -> list[Hit]:
-            return [hit_of(searcher, each, asked, self._redact) for each in searcher.hits(asked, id, most)]
+            return [hit_of(searcher, each, asked) for each in searcher.hits(asked, id, most)]
 
         return await self._search(work)
 
@@ -418,7 +418,10 @@ class Recall:
         if self._service is None:
             store = await self._store()
             self._service = self._service or SearchService(
-                store.database.path.parent, store.notices, read_only=store.database.read_only
+                store.database.path.parent,
+                store.notices,
+                read_only=store.database.read_only,
+                redact=self._redact,
             )
         return self._service
 

@@ -1,7 +1,6 @@
 """The results of recall: immutable values, and their construction from matches."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from cogency_tui.protocol.events import Event
 from cogency_tui.store.column_text import to_column
@@ -20,10 +19,6 @@ _CALL = (
     "SELECT e.seq FROM edits d JOIN events e ON e.conversation_id = d.caller AND e.unit = d.call"
     " WHERE d.id = ? ORDER BY e.seq LIMIT 1"
 )
-
-
-Redact = Callable[[Document], str]
-"""Returns the text of a document that may be shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,15 +84,13 @@ class Indexed:
     total: int
 
 
-def listed(
-    searcher: Searcher, match: Match, query: Query, live: Mark | None, redact: Redact | None = None
-) -> ListedConversation:
+def listed(searcher: Searcher, match: Match, query: Query, live: Mark | None) -> ListedConversation:
     """A match as a page shows it."""
     key = to_column(match.conversation.id)
     connection = searcher.view.connection
     return ListedConversation(
         match.conversation,
-        tuple(hit_of(searcher, hit, query, redact) for hit in match.hits),
+        tuple(hit_of(searcher, hit, query) for hit in match.hits),
         match.more,
         connection.execute(_FILES, (key,)).fetchone()[0],
         connection.execute(_FORKS, (key,)).fetchone()[0],
@@ -106,14 +99,13 @@ def listed(
     )
 
 
-def hit_of(searcher: Searcher, found: Document, query: Query, redact: Redact | None = None) -> Hit:
+def hit_of(searcher: Searcher, found: Document, query: Query) -> Hit:
     """A matching document of the store as a hit."""
-    shown = found if redact is None else replace(found, text=redact(found))
     event = max(found.source, 0)
     if found.source < 0:
         row = searcher.view.connection.execute(_CALL, (-found.source,)).fetchone()
         event = row[0] if row else 0
-    return as_hit(shown, query, event)
+    return as_hit(found, query, event)
 
 
 def as_hit(found: Document, query: Query, event: int) -> Hit:

@@ -44,8 +44,8 @@ _EDITS = (
 @dataclass(frozen=True)
 class Document:
     """A searchable text. `conversation` is its own: a sub-agent's has another than its parent. `tool` and
-    `failed` are those of a call or an output, `paths` the files that a call or an edit names; `timestamp`
-    is in Unix seconds."""
+    `failed` are those of a call or an output, `paths` the files that a call or an edit names, `named` the
+    texts of either with their keys; `timestamp` is in Unix seconds."""
 
     source: int
     conversation: str
@@ -55,6 +55,7 @@ class Document:
     tool: str = ""
     failed: bool = False
     paths: tuple[str, ...] = ()
+    named: tuple[tuple[str, str], ...] = ()
 
     @cached_property
     def folded(self) -> str:
@@ -115,7 +116,8 @@ def of_event(row: tuple[Any, ...]) -> Document | None:
             is_failure = payload.get("state", "failed") == "failed" and not payload.get("not_run")
             failed = bool(payload["error"]) and is_failure
             tool = str(event["tool"])
-            return Document(seq, from_column(conversation), known, text, timestamp, tool, failed)
+            named = tuple(_named(payload["content"]))
+            return Document(seq, from_column(conversation), known, text, timestamp, tool, failed, named=named)
         text = shown_text(cast("UserEvent", event)) if known == "prompt" else str(event["content"])
         return Document(seq, from_column(conversation), known, text, timestamp)
     except (ValueError, KeyError, TypeError, RecursionError):
@@ -149,7 +151,7 @@ def _call(seq: int, conversation: str, timestamp: float, event: dict[str, Any]) 
     given = cast("dict[str, Any]", args) if isinstance(args, dict) else {}
     paths = tuple(text for name, value in given.items() if name in _PATHS for text in _texts(value))
     text = "\n".join([tool, *_texts(args)])
-    return Document(seq, conversation, "call", text, timestamp, tool, paths=paths)
+    return Document(seq, conversation, "call", text, timestamp, tool, paths=paths, named=tuple(_named(args)))
 
 
 def _texts(value: Any) -> Iterator[str]:
@@ -164,6 +166,18 @@ def _texts(value: Any) -> Iterator[str]:
             yield from _texts(each)
     elif value is not None:
         yield json.dumps(value)
+
+
+def _named(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
+    """Yield the texts of a JSON value that have a key, with it."""
+    if isinstance(value, str) and key:
+        yield key, value
+    elif isinstance(value, dict):
+        for name, each in cast("dict[str, Any]", value).items():
+            yield from _named(each, name)
+    elif isinstance(value, list):
+        for each in cast("list[Any]", value):
+            yield from _named(each, key)
 
 
 def _decoded(body: str | bytes) -> Any:

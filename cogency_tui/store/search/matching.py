@@ -1,7 +1,7 @@
 """The matching of a conversation: its documents are read and compared, likely ones first."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from cogency_tui.store.search.documents import Document
 from cogency_tui.store.search.folding import fold
@@ -9,6 +9,8 @@ from cogency_tui.store.search.query import Query
 from cogency_tui.store.store import StoredConversation
 
 Test = Callable[[Document], bool]
+Redact = Callable[[Document], str]
+"""Returns the text of a document that may be shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,16 +61,21 @@ def match(
     conditions: Sequence[Condition],
     documents: Iterable[Document],
     most: int,
+    redact: Redact | None = None,
 ) -> Match | None:
     """Return the match with at most `most` hits, the first found; None where a condition is not met.
 
-    `documents` are read only as far as needed.
+    `documents` are read only as far as needed. What `redact` leaves out of one matches nothing: who may not
+    see a text cannot search for it either.
     """
     found = Match(conversation)
     open_conditions = list(conditions)
     has_terms = any(condition.is_term for condition in conditions)
     for document in documents:
         met = [condition for condition in conditions if condition.test(document)]
+        if met and redact is not None:
+            document = replace(document, text=redact(document))
+            met = [condition for condition in met if condition.test(document)]
         if not met:
             continue
         open_conditions = [each for each in open_conditions if each not in met]

@@ -19,6 +19,7 @@ from cogency_tui.errors import StoreError
 from cogency_tui.file_lock import file_lock
 from cogency_tui.store.database import FILE, open_to_read, store_error
 from cogency_tui.store.search.index_file import DAMAGE, INDEX, LOCK, discard, is_damage
+from cogency_tui.store.search.matching import Redact
 from cogency_tui.store.search.read_snapshot import CancelledError
 from cogency_tui.store.search.searcher import Searcher
 
@@ -31,8 +32,16 @@ class SearchService:
     """Searches of the store in `directory`, one at a time in the order of their requests. Opens with the
     first. A `read_only` one leaves the files of the store and a damaged index as they are."""
 
-    def __init__(self, directory: Path, notices: list[str] | None = None, *, read_only: bool = False) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        notices: list[str] | None = None,
+        *,
+        read_only: bool = False,
+        redact: Redact | None = None,
+    ) -> None:
         self._read_only = read_only
+        self._redact = redact
         self.notices: list[str] = [] if notices is None else notices
         """Reports of an index that was damaged, for the user."""
         self._directory = directory
@@ -120,5 +129,5 @@ class SearchService:
         if self._searcher is None:
             connection = open_to_read(self._directory / FILE, 5, untouched=self._read_only)
             connection.execute("PRAGMA cache_size = -16000")
-            self._searcher = Searcher(self._directory, connection)
+            self._searcher = Searcher(self._directory, connection, self._redact)
         return self._searcher

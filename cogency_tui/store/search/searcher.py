@@ -15,7 +15,7 @@ from cogency_tui.store.foreign_sessions import sources_named
 from cogency_tui.store.project_scope import of_project
 from cogency_tui.store.search.candidates import Candidates
 from cogency_tui.store.search.documents import Document
-from cogency_tui.store.search.matching import Match, admits, conditions_of, match, title_of
+from cogency_tui.store.search.matching import Match, Redact, admits, conditions_of, match, title_of
 from cogency_tui.store.search.query import Query
 from cogency_tui.store.search.ranking import closeness, score
 from cogency_tui.store.search.read_snapshot import View
@@ -61,11 +61,13 @@ class MatchPage:
 
 
 class Searcher:
-    """Searches the store in `directory`, on one thread. `view.cancelled` is checked throughout."""
+    """Searches the store in `directory`, on one thread. `view.cancelled` is checked throughout. Documents
+    match, and are hits, as `redact` shows them."""
 
-    def __init__(self, directory: Path, connection: sqlite3.Connection) -> None:
+    def __init__(self, directory: Path, connection: sqlite3.Connection, redact: Redact | None = None) -> None:
         self.view = View(directory, connection)
         self.directory = directory
+        self._redact = redact
 
     def search(
         self,
@@ -100,7 +102,7 @@ class Searcher:
             candidates = view.candidates(conditions)
             for conversation in view.rows("WHERE id = ?", to_column(id)):
                 documents = view.documents(conversation, candidates, conditions)
-                if (found := match(conversation, conditions, documents, most)) is not None:
+                if (found := match(conversation, conditions, documents, most, self._redact)) is not None:
                     return sorted(found.hits, key=lambda hit: (hit.timestamp, hit.source))
             return []
         finally:
@@ -166,7 +168,7 @@ class Searcher:
                     yield Match(conversation)
                     continue
                 documents = self.view.documents(conversation, candidates, conditions, query.phrase)
-                if (found := match(conversation, conditions, documents, most)) is not None:
+                if (found := match(conversation, conditions, documents, most, self._redact)) is not None:
                     yield found
 
     def _likely(
