@@ -99,7 +99,8 @@ def _problems(tally: Tally) -> list[str]:
     """Say how much was left out, and why."""
     found: list[str] = []
     if tally.unread:
-        found.append(f"{tally.unread:,} session{'' if tally.unread == 1 else 's'} could not be read")
+        unread = "1 session or folder" if tally.unread == 1 else f"{tally.unread:,} sessions or folders"
+        found.append(f"{unread} could not be read")
     if tally.unknown:
         records = "1 record was" if tally.unknown == 1 else f"{tally.unknown:,} records were"
         found.append(f"{records} not understood and left out")

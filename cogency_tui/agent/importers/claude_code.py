@@ -19,6 +19,7 @@ from cogency_tui.agent.importers.records import (
     blocks,
     entries,
     is_in_use,
+    is_own_file,
     number,
     stamp,
     text,
@@ -89,7 +90,7 @@ def _session_files(entry: DirEntry[str], depth: int = 0) -> Iterator[SessionFile
             if depth < 5 and (depth != 2 or entry.name == "subagents"):
                 for each in entries(entry.path):
                     yield from _session_files(each, depth + 1)
-        elif entry.name.endswith(".jsonl") and entry.is_file(follow_symlinks=False):
+        elif entry.name.endswith(".jsonl") and is_own_file(entry):
             agent = _agent_id(entry.name)
             if (agent or depth == 1) and not agent.startswith(_SIDE_REQUESTS):
                 yield SessionFile(Path(entry.path), stamp(entry))
@@ -353,7 +354,7 @@ def _caller(path: Path, call: str) -> str:
     for entry in entries(path.parent)[:_MOST_SIBLINGS]:
         agent = _agent_id(entry.name) if entry.name.endswith(".jsonl") else ""
         try:
-            if agent and entry.path != str(path) and entry.is_file(follow_symlinks=False):
+            if agent and entry.path != str(path) and is_own_file(entry):
                 with Path(entry.path).open("rb") as file:
                     if any(wanted in line for line in iter(lambda: file.readline(LONGEST_LINE), b"")):
                         return agent

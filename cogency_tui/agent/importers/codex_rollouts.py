@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
 
-from cogency_tui.agent.importers.records import file_stamp, text_of
+from cogency_tui.agent.importers.records import cannot_read, file_stamp, text_of
 from cogency_tui.agent.importers.session import Session, json_lines, parsed
 
 _NAME = re.compile(
@@ -24,12 +24,14 @@ _MOST_BASES = 16
 def rollouts(root: Path) -> Iterator[Path]:
     """Yield the rollouts, oldest first within a folder; those that were archived lie side by side."""
     for folder in (root / "sessions", root / "archived_sessions"):
-        try:
-            for place, folders, names in os.walk(folder):
-                folders.sort()
-                yield from (Path(place, name) for name in sorted(names) if _NAME.fullmatch(name))
-        except OSError:
-            continue
+        for place, folders, names in os.walk(folder, onerror=_unread):
+            folders.sort()
+            yield from (Path(place, name) for name in sorted(names) if _NAME.fullmatch(name))
+
+
+def _unread(error: OSError) -> None:
+    if isinstance(error, PermissionError):
+        cannot_read(error.filename, error.strerror or "it cannot be read")
 
 
 def thread_id(path: Path) -> str:

@@ -6,7 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from cogency_tui.agent.importers.records import as_list, as_object, as_text, entries, stamp
+from cogency_tui.agent.importers.records import as_list, as_object, as_text, entries, is_own_file, stamp
 from cogency_tui.agent.importers.session import LONGEST_LINE, Session, SessionFile, json_lines, parsed
 
 
@@ -76,7 +76,8 @@ def _stored_in(chats: Path) -> Iterator[tuple[Path, str]]:
             is_named = each is not entry or each.name.startswith("session-")
             if is_named and each.name.endswith((".json", ".jsonl")) and not is_continued:
                 with suppress(OSError):
-                    yield Path(each.path), stamp(each)
+                    if is_own_file(each):
+                        yield Path(each.path), stamp(each)
 
 
 def caller(path: Path, id: str) -> tuple[str, str]:

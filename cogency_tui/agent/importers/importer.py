@@ -13,7 +13,7 @@ from typing import Any, cast
 
 import msgspec
 
-from cogency_tui.agent.importers.records import in_words
+from cogency_tui.agent.importers.records import in_words, note_unread
 from cogency_tui.agent.importers.session import Reader, Session, SessionFile
 from cogency_tui.errors import StoreError
 from cogency_tui.protocol.events import Event, Measure
@@ -46,9 +46,9 @@ _DEEPEST = 20
 @dataclass(slots=True)
 class Tally:
     """What an import of the agent `name` has come to: sessions that were read or left as they are
-    (`unchanged`), that could not be read at all (`unread`), or are of another project (`elsewhere`); new
-    `conversations` and `events`; the counts of records that were not understood, and of texts that were
-    `cut`; and the places of all these.
+    (`unchanged`), that could not be read at all (`unread`, as folders), or are of another project
+    (`elsewhere`); new `conversations` and `events`; the counts of records that were not understood, and of
+    texts that were `cut`; and the places of all these.
     """
 
     name: str
@@ -99,7 +99,9 @@ class Importer:
         """
         reader, tally = create_reader(name), Tally(name)
         known = await self._store.database.read(lambda connection: foreign_sessions.stamps(connection, name))
-        files = await asyncio.to_thread(lambda: [*reader.files(self._home, self._environment)])
+        files, unread = await asyncio.to_thread(self._files, reader)
+        tally.unread += len(unread)
+        tally.problems += unread
         below: list[tuple[SessionFile, Session]] = []
         for file in files:
             if not dry and known.get((str(file.path), file.id)) == file.stamp:
@@ -121,6 +123,11 @@ class Importer:
             await self._take(name, file, session, tally, dry=dry)
             yield tally
         yield tally
+
+    def _files(self, reader: Reader) -> tuple[list[SessionFile], list[str]]:
+        """Return the stored sessions, and the places that cannot be read. Blocks."""
+        with note_unread() as unread:
+            return [*reader.files(self._home, self._environment)], unread
 
     async def _read(self, reader: Reader, file: SessionFile, tally: Tally) -> Session | None:
         """Read a session; None for a file that holds none, or none that can be read."""

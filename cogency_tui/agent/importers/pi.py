@@ -19,6 +19,7 @@ from cogency_tui.agent.importers.records import (
     blocks,
     entries,
     is_in_use,
+    is_own_file,
     number,
     objects,
     relative,
@@ -91,7 +92,7 @@ def _session_files(entry: DirEntry[str], *, is_inner: bool = False) -> Iterator[
         if entry.is_dir(follow_symlinks=False):
             for each in [] if is_inner else entries(entry.path):
                 yield from _session_files(each, is_inner=True)
-        elif entry.name.endswith(".jsonl") and entry.is_file(follow_symlinks=False):
+        elif entry.name.endswith(".jsonl") and is_own_file(entry):
             project = _header(Path(entry.path)).get("cwd")
             yield SessionFile(
                 Path(entry.path), stamp(entry), project=project if isinstance(project, str) else ""

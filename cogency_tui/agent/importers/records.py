@@ -4,7 +4,9 @@
 import os
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from stat import S_ISREG
 from typing import Any, cast
@@ -152,13 +154,51 @@ def without(content: str, tags: Sequence[str]) -> str:
     return content
 
 
+_unread: ContextVar[list[str] | None] = ContextVar("unread", default=None)
+
+
+@contextmanager
+def note_unread() -> Generator[list[str]]:
+    """Collect what cannot be read in the block, each path with the reason."""
+    found: list[str] = []
+    token = _unread.set(found)
+    try:
+        yield found
+    finally:
+        _unread.reset(token)
+
+
+def cannot_read(path: Path | str, why: str) -> None:
+    """Report a path that cannot be read, once in a block of `note_unread`."""
+    found = _unread.get()
+    if found is not None and (problem := f"{path}: {why}") not in found:
+        found.append(problem)
+
+
 def entries(directory: Path | str) -> list[os.DirEntry[str]]:
-    """The entries of a directory by name; none where it cannot be read."""
+    """The entries of a directory by name; none where there is none, or where it cannot be read."""
     try:
         with os.scandir(directory) as found:
             return sorted(found, key=lambda entry: entry.name)
+    except PermissionError as exc:
+        cannot_read(directory, exc.strerror or "it cannot be read")
     except (OSError, ValueError):
-        return []
+        pass
+    return []
+
+
+def is_own_file(entry: os.DirEntry[str]) -> bool:
+    """Return whether an entry is a regular file, or a link to one of the user's; report any other link.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    if not entry.is_symlink():
+        return entry.is_file()
+    if entry.is_file() and entry.stat().st_uid == os.geteuid():
+        return True
+    cannot_read(entry.path, "a link that leads to no file of yours")
+    return False
 
 
 def stamp(entry: os.DirEntry[str]) -> str:
@@ -167,7 +207,7 @@ def stamp(entry: os.DirEntry[str]) -> str:
     Raises:
         OSError: it cannot be read.
     """
-    state = entry.stat(follow_symlinks=False)
+    state = entry.stat()
     return f"{state.st_size}-{state.st_mtime_ns}"
 
 

@@ -94,7 +94,8 @@ class ImportCommands(FeatureCommands):
 
 def _problem(tally: Tally) -> str:
     """Say how much was left out; empty if nothing was."""
-    found = [f"{plural(tally.unread, 'session')} could not be read"] if tally.unread else []
+    unread = "1 session or folder" if tally.unread == 1 else f"{tally.unread:,} sessions or folders"
+    found = [f"{unread} could not be read"] if tally.unread else []
     if tally.unknown:
         found.append(f"{plural(tally.unknown, 'record')} not understood and left out")
     if tally.cut:

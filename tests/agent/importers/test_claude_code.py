@@ -612,8 +612,7 @@ def test_what_is_no_file_is_no_session(tmp_path: Path) -> None:
     project = tmp_path / ".claude/projects/p"
     (project / "dir.jsonl").mkdir(parents=True)
     os.mkfifo(project / "pipe.jsonl")
-    (tmp_path / "elsewhere.jsonl").write_text("{}\n")
-    (project / "link.jsonl").symlink_to(tmp_path / "elsewhere.jsonl")
+    (project / "link.jsonl").symlink_to("/dev/null")
     (project / "loop").symlink_to(project)
     (project / "empty.jsonl").write_text("")
 

@@ -93,6 +93,41 @@ async def test_sessions_are_stored_with_everything_that_is_known_of_them(store: 
     assert check(store.database.path.parent) == []
 
 
+async def test_a_link_to_a_session_is_followed_and_read_again_when_its_file_grows(
+    store: Store, home: Path, tmp_path: Path
+) -> None:
+    session = next((home / ".claude/projects/-home-ada-shop").glob("8cd0b153*.jsonl"))
+    target = tmp_path / "elsewhere.jsonl"
+    lines = session.read_text().splitlines(keepends=True)
+    target.write_text("".join(lines[:-4]))
+    session.unlink()
+    session.symlink_to(target)
+    tally = await imported(store, home)
+    assert (tally.unread, any(each.original == session.stem for each in await everything(store))) == (0, True)
+    target.write_text("".join(lines))
+    assert (await imported(store, home)).events > 0
+
+
+async def test_a_link_to_nothing_and_a_folder_that_may_not_be_read_are_named(
+    store: Store, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    projects = home / ".claude/projects"
+    (link := projects / "-home-ada-shop" / "lost.jsonl").symlink_to(home / "nothing")
+    (closed := projects / "-closed").mkdir()
+    scandir = os.scandir
+
+    def refuse(path: Any) -> Any:
+        if str(path) == str(closed):
+            raise PermissionError(13, "Permission denied", str(path))
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    tally = await imported(store, home)
+    assert tally.unread == 2
+    assert f"{closed}: Permission denied" in tally.problems
+    assert f"{link}: a link that leads to no file of yours" in tally.problems
+
+
 async def test_edits_have_the_mode_that_their_file_has_now(store: Store, home: Path, tmp_path: Path) -> None:
     session = next((home / ".claude/projects/-home-ada-shop").glob("8cd0b153*.jsonl"))
     shop = tmp_path / "shop"
