@@ -265,6 +265,8 @@ def _remove_index(directory: Path) -> None:
 def _is_history_damaged(path: Path) -> bool:
     """Return whether the chain shows that events are not as they were stored."""
     with closing(open_to_read(path, _PATIENCE, untouched=True)) as connection:
+        if pending(connection):
+            return False
         report = event_chain.verify(connection)
         return not report.is_whole or bool(report.added)
 

@@ -72,16 +72,17 @@ def _checked(path: Path) -> CheckedCopy:
                 return CheckedCopy(path, found)
             connection.execute("SELECT 1 FROM conversations, events LIMIT 1")
             return CheckedCopy(path, disproved=_disproved(connection))
+    except NewerSchemaError:
+        return CheckedCopy(path, "a newer cogency-tui made it")
     except sqlite3.Error as exc:
         return CheckedCopy(path, str(exc))
 
 
 def _disproved(connection: sqlite3.Connection) -> frozenset[int]:
-    with suppress(NewerSchemaError):
-        if not pending(connection):
-            report = event_chain.verify(connection)
-            return frozenset({*report.altered, *report.added})
-    return frozenset()
+    if pending(connection):
+        return frozenset()
+    report = event_chain.verify(connection)
+    return frozenset({*report.altered, *report.added})
 
 
 def changed_events(copy: CheckedCopy, connection: sqlite3.Connection) -> list[int]:
@@ -127,10 +128,10 @@ def compare_rows(connection: sqlite3.Connection, copies: Iterable[CheckedCopy]) 
     try:
         for copy in copies:
             with suppress(sqlite3.Error):
-                source = copy.open()
-                sources[copy.path] = source
-                if copy.disproved or not is_continued(source, connection):
-                    sources.pop(copy.path).close()
+                with closing(copy.open()) as source:
+                    is_witness = not copy.disproved and is_continued(source, connection)
+                if is_witness:
+                    sources[copy.path] = copy.open()
         for table in FIXED if sources else ():
             yield _differences(connection, sources, table)
     finally:

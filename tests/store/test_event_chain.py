@@ -342,6 +342,28 @@ async def test_a_removed_row_that_no_copy_has_is_made_from_the_events(directory:
         assert (found.title, found.turns) == ("Recovered", 3)
 
 
+async def test_a_copy_of_a_newer_program_is_named_and_not_read(directory: Path) -> None:
+    await _filled(directory, 3)
+    copy = make_copy(directory, time.time())
+    assert copy is not None
+    _meddle_at(copy, "INSERT INTO migrations VALUES ('create_what_comes', 0)")
+    (damage,) = check(directory)
+    assert (damage.path, damage.of_store) == (copy, False)
+    assert "a newer cogency-tui made it" in damage.what
+
+
+async def test_a_lost_content_of_an_earlier_version_is_accepted(directory: Path) -> None:
+    await with_edit(directory)
+    _meddle(
+        directory,
+        f"UPDATE edits SET before_digest = '{'ab' * 32}', before_kept = 1, before_size = 3",
+        "DROP TABLE event_chain",
+        "DELETE FROM migrations WHERE name = 'create_event_chain'",
+    )
+    assert repair(directory)[0].startswith("Lost: 1 stored version of files")
+    assert check(directory) == []
+
+
 CHANGED_ROWS = pytest.mark.parametrize(
     ("statement", "named"),
     [
