@@ -87,7 +87,7 @@ async def _facts(connection: Any) -> dict[str, Any]:
     counts = await connection.fetchrow(
         "SELECT count(*) FILTER (WHERE owner = session_user) AS own,"
         " count(*) FILTER (WHERE owner <> session_user) AS others"
-        " FROM cogency.conversations WHERE call IS NULL"
+        " FROM cogency.conversations WHERE NOT is_call"
     )
     return facts | dict(counts)
 

@@ -27,12 +27,12 @@ _EVENTS, _USAGE, _EDITS = 200, 500, 40
 """Most rows of a part."""
 
 _NAMED = (
-    "SELECT origin, id FROM cogency.conversations WHERE call IS NULL AND id LIKE $1"
+    "SELECT origin, id FROM cogency.conversations WHERE NOT is_call AND id LIKE $1"
     " AND ($2 = '' OR origin = $2) ORDER BY updated DESC LIMIT $3"
 )
 _CHANGED = (
     "SELECT c.origin, c.id, c.revision FROM unnest($1::text[], $2::text[]) AS known (origin, id)"
-    " JOIN cogency.conversations c ON c.origin = known.origin AND c.id = known.id WHERE c.call IS NULL"
+    " JOIN cogency.conversations c ON c.origin = known.origin AND c.id = known.id WHERE NOT c.is_call"
 )
 _FOUND = "SELECT origin, id, owner, title, machine FROM cogency.read_conversations($1, $2) ORDER BY place"
 _BELOW = """
@@ -40,7 +40,7 @@ WITH RECURSIVE below AS (
     SELECT c.id, 0 AS depth FROM cogency.conversations c WHERE c.origin = $1 AND c.id = $2
     UNION ALL
     SELECT c.id, b.depth + 1 FROM cogency.conversations c JOIN below b ON c.parent = b.id
-    WHERE c.origin = $1 AND c.call IS NOT NULL AND b.depth < 20
+    WHERE c.origin = $1 AND c.is_call AND b.depth < 20
 )
 SELECT id FROM below GROUP BY id ORDER BY min(depth), id
 """

@@ -6,7 +6,8 @@
 -- it shows even where it refuses, what samples it has.
 --
 -- A function must not depend on a plan, which a member's settings choose: what may be read is decided in a statement
--- before, or in a CASE. And it shows no messages below `notice`, among which are its plans.
+-- before, or in a CASE: an equality alone may be evaluated last. And it shows no messages below `notice`, among which
+-- are its plans.
 
 -- Statistics. To change the type of a column removes its statistics, where no policy has it.
 
@@ -186,7 +187,9 @@ $do$;
 
 REVOKE SELECT ON cogency.conversations, cogency.events, cogency.edits, cogency.usage, cogency.contents,
     cogency.content_uses, cogency.members, cogency.origins FROM cogency_member;
-GRANT SELECT (origin, id, owner, parent, call, updated, revision, changed) ON cogency.conversations TO cogency_member;
+ALTER TABLE cogency.conversations ADD is_call boolean NOT NULL GENERATED ALWAYS AS (call IS NOT NULL) STORED;
+GRANT SELECT (origin, id, owner, parent, is_call, updated, revision, changed) ON cogency.conversations
+    TO cogency_member;
 GRANT SELECT (origin, conversation, number, at) ON cogency.events, cogency.edits, cogency.usage TO cogency_member;
 
 -- Return those whose conversations the user may read, beside their own.
@@ -298,7 +301,7 @@ $$;
 
 -- The condition of a query on events, on edits and on titles.
 CREATE FUNCTION cogency.condition(kind text, given text, OUT on_event text, OUT on_edit text, OUT on_title text)
-LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on AS $$
 DECLARE
     pattern CONSTANT text := cogency.like_pattern(given);
 BEGIN
@@ -350,15 +353,18 @@ BEGIN
         ' FROM unnest($5, $6, $7, $8) AS w (place, began, ended, readers) CROSS JOIN LATERAL ('
         'SELECT * FROM ('
         'SELECT e.number AS source, e.conversation, e.type, e.at, e.body, e.folded, e.tool, e.paths'
-        ' FROM cogency.events e WHERE e.origin = $1[w.place] AND e.conversation = $2[w.place] AND (%s)'
+        ' FROM cogency.events e WHERE e.origin = $1[w.place] AND e.conversation = $2[w.place]'
         ' AND e.at >= w.began AND e.at <= w.ended'
+        ' AND CASE WHEN e.origin = $1[w.place] AND e.conversation = $2[w.place] THEN %s ELSE false END'
         ' UNION ALL'
         ' SELECT -e.number, e.conversation, ''edit'', e.at, e.text, e.folded, e.tool, e.paths'
-        ' FROM cogency.edits e WHERE e.origin = $1[w.place] AND e.root = $2[w.place] AND (%s)'
-        ' AND e.at >= w.began AND e.at <= w.ended AND e.readers = w.readers'
+        ' FROM cogency.edits e WHERE e.origin = $1[w.place] AND e.root = $2[w.place]'
+        ' AND e.at >= w.began AND e.at <= w.ended'
+        ' AND CASE WHEN e.origin = $1[w.place] AND e.root = $2[w.place] AND e.readers = w.readers THEN %s'
+        ' ELSE false END'
         ') e ORDER BY (e.folded LIKE $3) DESC, (%s) DESC, e.source > 0 DESC, abs(e.source) DESC LIMIT $4'
         ') d',
-        on_event, on_edit, coalesce(terms, 'NULL::integer')
+        coalesce(on_event, 'false'), coalesce(on_edit, 'false'), coalesce(terms, 'NULL::integer')
     ) USING origins, ids, CASE phrase WHEN '' THEN '' ELSE cogency.like_pattern(phrase) END, most, places, starts, ends,
         readers;
 END
@@ -523,10 +529,11 @@ BEGIN
     FOR each IN SELECT jsonb_array_elements(coalesce(asked -> 'documents', '[]')) LOOP
         SELECT * INTO on_event, on_edit, on_title FROM cogency.condition(each ->> 0, each ->> 1);
         holds := holds || format(
-            ' AND (%s OR (SELECT true FROM cogency.events e WHERE e.origin = c.origin AND e.conversation = c.id'
-            ' AND %s AND %s LIMIT 1) OR (SELECT true FROM cogency.edits e WHERE e.origin = c.origin'
-            ' AND e.root = c.id AND %s AND %s LIMIT 1))',
-            on_title, in_span, on_event, in_span, on_edit);
+            ' AND (%1$s OR (SELECT true FROM cogency.events e WHERE e.origin = c.origin AND e.conversation = c.id'
+            ' AND %2$s AND CASE WHEN e.origin = c.origin AND e.conversation = c.id THEN %3$s ELSE false END LIMIT 1)'
+            ' OR (SELECT true FROM cogency.edits e WHERE e.origin = c.origin AND e.root = c.id'
+            ' AND %2$s AND CASE WHEN e.origin = c.origin AND e.root = c.id THEN %4$s ELSE false END LIMIT 1))',
+            on_title, in_span, on_event, on_edit);
         IF each ->> 0 <> 'tool' THEN
             SELECT string_agg(format(
                 'cogency.row_keys(e.readers, e.%s) @> %L::bigint[]',
@@ -634,8 +641,10 @@ DECLARE
     command text;
 BEGIN
     FOR command IN
-        SELECT format('ALTER FUNCTION %s SET client_min_messages = notice', p.oid::regprocedure) FROM pg_proc p
-        WHERE p.pronamespace = 'cogency'::regnamespace AND p.prosecdef
+        SELECT format(
+            'ALTER FUNCTION %s SET client_min_messages = notice SET standard_conforming_strings = on',
+            p.oid::regprocedure)
+        FROM pg_proc p WHERE p.pronamespace = 'cogency'::regnamespace AND p.prosecdef
     LOOP
         EXECUTE command;
     END LOOP;
