@@ -5,6 +5,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -23,8 +24,9 @@ from cogency_tui.store.store import Store
 from cogency_tui.team import sharing
 from cogency_tui.team.address import address_of
 from cogency_tui.team.connection import connected
+from cogency_tui.team.forks import Staying
 from cogency_tui.team.local_state import AUDIENCES, Audience, LocalState, Share, is_private, opened_state
-from cogency_tui.team.push import LocalStore, Report, identify, push_all
+from cogency_tui.team.push import LocalStore, Report, identify, opened_store, push_all
 from cogency_tui.team.schema import setup_script
 
 
@@ -44,7 +46,8 @@ async def print_status(settings: HistorySettings, *, as_json: bool) -> int:
         if worker := state.worker():
             facts["worker"] = worker._asdict()
         facts["waiting"] = await asyncio.to_thread(_count_waiting, state, settings)
-        facts["withdrawing"] = state.count_withdrawing()
+        facts["withdrawing"], facts["withdrawn"] = state.count_withdrawing(), state.count_withdrawn()
+        facts["staying"] = (await asyncio.to_thread(_count_staying, state, settings))._asdict()
         try:
             address = address_of(settings)
             async with connected(address) as connection:
@@ -63,13 +66,19 @@ async def print_status(settings: HistorySettings, *, as_json: bool) -> int:
 
 def _count_waiting(state: LocalState, settings: HistorySettings) -> int:
     """Count the conversations that wait to be pushed; none where there is no store yet."""
-    local = LocalStore(state.data)
-    try:
+    with suppress(sqlite3.Error), opened_store(state.data) as local:
         return local.waiting(state, settings)
-    except sqlite3.Error:
-        return 0
-    finally:
-        local.close()
+    return 0
+
+
+def _count_staying(state: LocalState, settings: HistorySettings) -> Staying:
+    """Count the forks in shared projects that sharing does not send."""
+    with suppress(sqlite3.Error), opened_store(state.data) as local:
+        staying, hidden = local.staying(state), state.hidden()
+        shared = [each.id for each in local.shared(state.shares(), settings) if not each.above]
+        whose = [staying[id] for id in shared if id in staying and id not in hidden]
+        return Staying(whose.count("others"), whose.count("withdrawn"))
+    return Staying()
 
 
 async def _facts(connection: Any) -> dict[str, Any]:
@@ -117,6 +126,10 @@ def _status_lines(facts: dict[str, Any], shares: list[Share]) -> list[str]:
         lines.append(f"Conversations that wait to be pushed: {facts['waiting']:,}")
     if facts["withdrawing"]:
         lines.append(f"Conversations that wait to be withdrawn: {facts['withdrawing']:,}")
+    if facts["withdrawn"]:
+        lines.append(f"Withdrawn conversations: {facts['withdrawn']:,}")
+    if words := Staying(**facts["staying"]).words:
+        lines.append(words)
     return lines
 
 
@@ -140,7 +153,8 @@ async def share(
         found = await asyncio.to_thread(sharing.read_sharing, data, settings, main, str(project))
         audience = found.share.audience if found.share else "project"
     seen = f"They are seen by {AUDIENCES[audience]}."
-    print_text("\n".join([terms.words, seen, sharing.SENT, sharing.NEVER_SENT]))
+    said = [terms.words, terms.staying.words, seen, sharing.SENT, sharing.NEVER_SENT]
+    print_text("\n".join(filter(None, said)))
     if not yes and not agreed("Share this project?"):
         return 1
     await asyncio.to_thread(sharing.share, data, settings, terms, audience)
@@ -197,7 +211,8 @@ async def _withdraw_now(settings: HistorySettings, state: LocalState) -> int:
 
 
 async def push(store: Store, settings: HistorySettings, secrets: Mapping[str, str], prefix: str) -> int:
-    """Push what is new once; with `prefix` that conversation, even if it was withdrawn."""
+    """Push what is new once; with `prefix` that conversation, even if it was withdrawn, or is a fork that
+    sharing does not send."""
     data = store.database.path.parent
     address = address_of(settings)
     ids: list[str] | None = None
@@ -207,6 +222,7 @@ async def push(store: Store, settings: HistorySettings, secrets: Mapping[str, st
         await _require_shared(data, settings, conversation.id)
         state = LocalState(data)
         state.bring_back(ids)
+        state.allow_fork(conversation.id)
         state.close()
     try:
         report = await push_all(address, data, settings, secrets, ids)

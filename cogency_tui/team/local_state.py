@@ -49,6 +49,7 @@ CREATE TABLE IF NOT EXISTS withdrawn
 CREATE TABLE IF NOT EXISTS pulled
     (server TEXT, origin TEXT, id TEXT, revision INTEGER NOT NULL, PRIMARY KEY (server, origin, id))
     WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS allowed_forks (id TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS servers (url TEXT PRIMARY KEY, server TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS worker
     (one INTEGER PRIMARY KEY CHECK (one = 1), at REAL NOT NULL, waiting INTEGER NOT NULL,
@@ -202,9 +203,15 @@ class LocalState:
         """Count the conversations that are still to be withdrawn."""
         return self._rows("SELECT count(DISTINCT id) FROM withdrawn WHERE state = 'waits'")[0][0]
 
-    def hidden(self) -> set[str]:
-        """Return the conversations that are not pushed to any server: those that are withdrawn from one."""
-        return {id for (id,) in self._rows("SELECT id FROM withdrawn WHERE state <> 'returns'")}
+    def count_withdrawn(self) -> int:
+        """Count the conversations that are withdrawn."""
+        return self._rows("SELECT count(DISTINCT id) FROM withdrawn WHERE state = 'gone'")[0][0]
+
+    def hidden(self, *, with_projects: bool = True) -> set[str]:
+        """Return the conversations that are not pushed to any server: those that are withdrawn from one;
+        with or without those that return with their project."""
+        sql = "SELECT id FROM withdrawn WHERE state <> 'returns' AND with_project <= ?"
+        return {id for (id,) in self._rows(sql, with_projects)}
 
     def withdraw(self, server: str, ids: Iterable[str], *, with_project: bool = False) -> None:
         """Note that conversations are to be withdrawn from a server, which is unknown if empty, and from
@@ -219,6 +226,15 @@ class LocalState:
         with self._transaction():
             for id in ids:
                 self._write(sql, server, id, with_project)
+                self._write("DELETE FROM allowed_forks WHERE id = ?", id)
+
+    def allow_fork(self, id: str) -> None:
+        """Note that the user sends a fork whose text is another's, or withdrawn, until it is withdrawn."""
+        self._write("INSERT OR IGNORE INTO allowed_forks VALUES (?)", id)
+
+    def allowed_forks(self) -> set[str]:
+        """Return the forks that are sent although their text is another's, or withdrawn."""
+        return {id for (id,) in self._rows("SELECT id FROM allowed_forks")}
 
     def note_identity(self, server: str) -> None:
         """Note for a server what is to be withdrawn from one that was unknown."""

@@ -7,8 +7,8 @@ so that a late one cannot overwrite a newer row.
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
-from contextlib import ExitStack, asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -24,9 +24,10 @@ from cogency_tui.store.database import FILE, open_to_read
 from cogency_tui.store.increments import outgoing, own_conversations
 from cogency_tui.store.origins import Origin
 from cogency_tui.store.search.index_file import BLOBS
-from cogency_tui.team import copied_store
+from cogency_tui.team import copied_store, forks
 from cogency_tui.team.address import Address
 from cogency_tui.team.connection import PATIENCE, Connection, connected, words_of
+from cogency_tui.team.forks import CopiedFrom
 from cogency_tui.team.local_state import LocalState, Pushed, Share, shared_projects
 from cogency_tui.team.rows import Rows, folded, rows_of, storable
 
@@ -186,6 +187,22 @@ class LocalStore:
             if project in found
         ]
 
+    def to_send(self, state: LocalState, settings: HistorySettings) -> list[Shared]:
+        """Return the shared conversations but for those that stay here: withdrawn ones, and forks with text
+        of others or of those, with their sub-agents'."""
+        hidden, staying = state.hidden(), self.staying(state)
+        found: list[Shared] = []
+        for each in self.shared(state.shares(), settings):
+            if each.id in hidden or each.above in hidden:
+                hidden.add(each.id)
+            elif each.id not in staying:
+                found.append(each)
+        return found
+
+    def staying(self, state: LocalState) -> dict[str, CopiedFrom]:
+        """Return our forks that sharing their project does not send, and what they begin with."""
+        return forks.staying(forks.links(self.connection), state.hidden(), state.allowed_forks())
+
     def changes(self, before: Seen | None = None) -> tuple[set[str], Seen]:
         """Return the conversations of ours of which there may be more than `before`, and what is seen now."""
         numbers = tuple(
@@ -211,15 +228,9 @@ class LocalStore:
 
     def waiting(self, state: LocalState, settings: HistorySettings) -> int:
         """Count the shared conversations of which events, cycles or edits were not pushed, or that are shared
-        in another way now, without those that were withdrawn."""
-        server, count = state.server(settings.url), 0
-        pushed, hidden = state.pushed(server), state.hidden()
-        for each in self.shared(state.shares(), settings):
-            if each.id in hidden or each.above in hidden:
-                hidden.add(each.id)
-            else:
-                count += self._waits(each, pushed.get(each.id, Pushed()))
-        return count
+        in another way now, without those that stay here."""
+        pushed = state.pushed(state.server(settings.url))
+        return sum(self._waits(each, pushed.get(each.id, Pushed())) for each in self.to_send(state, settings))
 
     def _waits(self, one: Shared, pushed: Pushed) -> bool:
         if pushed.revision and (pushed.name, pushed.audience) != one.share[1:3]:
@@ -243,6 +254,16 @@ class LocalStore:
             return rows_of(self.connection, self.blobs, lines, to, self._secrets)
         finally:
             self.connection.execute("ROLLBACK")
+
+
+@contextmanager
+def opened_store(data: Path) -> Generator[LocalStore]:
+    """Open the store in a data directory for a moment."""
+    store = LocalStore(data)
+    try:
+        yield store
+    finally:
+        store.close()
 
 
 class Pusher:
@@ -290,6 +311,15 @@ class Pusher:
                     await self._restrict(server, origin, each, pushed[each.id])
             await self._reindex()
 
+    async def _restrict_staying(self, server: str, origin: Origin, pushed: Mapping[str, Pushed]) -> None:
+        """Restrict forks that are there from before they stayed here."""
+        staying = await asyncio.to_thread(self._store.staying, self._state)
+        there = {id for id in staying if id in pushed} - self._state.hidden()
+        if there:
+            for each in await asyncio.to_thread(self._store.shared, self._state.shares(), self._settings):
+                if each.id in there:
+                    await self._restrict(server, origin, each, pushed[each.id])
+
     async def _restrict(self, server: str, origin: Origin, one: Shared, before: Pushed) -> Pushed:
         """Let only its owner see a conversation that some are to see no longer: what comes then, as which
         project, may be refused."""
@@ -307,14 +337,11 @@ class Pusher:
         server = await identify(self._connection, self._state, self._settings)
         report.withdrawn = await settle_withdrawals(self._connection, self._store, self._state, server)
         origin, pushed = await self._compare(server, report)
-        shared = await asyncio.to_thread(self._store.shared, self._state.shares(), self._settings)
-        hidden = self._state.hidden()
+        await self._restrict_staying(server, origin, pushed)
         wanted = None if ids is None else set(ids)
         chosen: list[Shared] = []
-        for each in shared:
-            if each.id in hidden or each.above in hidden:
-                hidden.add(each.id)
-            elif wanted is None:
+        for each in await asyncio.to_thread(self._store.to_send, self._state, self._settings):
+            if wanted is None:
                 chosen.append(each)
             elif each.id in wanted or each.above in wanted:
                 wanted.add(each.id)

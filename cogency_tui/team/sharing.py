@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-import msgspec
-
 from cogency_tui.config.schema import HistorySettings
 from cogency_tui.errors import CogencyError, HistoryServerError, UsageError
 from cogency_tui.store.project_scope import main_project
 from cogency_tui.store.store import Store
+from cogency_tui.team import forks
 from cogency_tui.team.address import address_of
 from cogency_tui.team.connection import connected
+from cogency_tui.team.forks import Staying
 from cogency_tui.team.local_state import (
     FILE,
     Audience,
@@ -22,7 +22,14 @@ from cogency_tui.team.local_state import (
     is_private,
     opened_state,
 )
-from cogency_tui.team.push import LocalStore, Pusher, identify, pushing_alone, settle_withdrawals
+from cogency_tui.team.push import (
+    LocalStore,
+    Pusher,
+    identify,
+    opened_store,
+    pushing_alone,
+    settle_withdrawals,
+)
 
 _PATIENCE = 120.0
 """Seconds for a push that is under way to end."""
@@ -40,13 +47,14 @@ NEVER_SENT = (
 @dataclass(frozen=True, slots=True)
 class Terms:
     """What the user is asked: to share `count` conversations of a project, and all later ones, under this
-    name in this database, where `left` of them are from an earlier time."""
+    name in this database, where `left` of them are from an earlier time; `staying` are not among them."""
 
     project: str
     name: str
     database: str
     count: int
     left: int = 0
+    staying: Staying = Staying()
 
     @property
     def words(self) -> str:
@@ -55,6 +63,14 @@ class Terms:
             f"Share all conversations of {self.project}, {self.count:,} now and all later ones, as"
             f" {self.name!r} in {self.database}."
         )
+
+
+class Counts(NamedTuple):
+    """Numbers of the user's own conversations of a project: those that sharing it sends, and the forks that
+    stay here."""
+
+    sent: int
+    staying: Staying
 
 
 class Ended(NamedTuple):
@@ -128,21 +144,35 @@ async def terms_of(store: Store, settings: HistorySettings, main: str, project: 
     name = name or (found.share.name if found.share else Path(main).name)
     if not name.isprintable() or not 0 < len(name) <= 200:
         raise UsageError(f"{name!r} cannot be the name of a project.", "Pass another one with --as.")
-    left = 0 if found.share else await asyncio.to_thread(_count_left, data, settings, main)
-    return Terms(main, name, address.name, await store.count(main), left)
+    left = 0 if found.share else await asyncio.to_thread(_count_left, data, main)
+    counts = await asyncio.to_thread(count_conversations, data, main, is_shared=found.share is not None)
+    return Terms(main, name, address.name, counts.sent, left, counts.staying)
+
+
+def count_conversations(data: Path, main: str, *, is_shared: bool) -> Counts:
+    """Count the conversations of a project, with those that return once it is shared, unless it is. Blocks.
+
+    Raises:
+        StoreError: the state cannot be read.
+    """
+    hidden, allowed = set[str](), set[str]()
+    if (data / FILE).exists():
+        with opened_state(data) as state:
+            hidden, allowed = state.hidden(with_projects=is_shared), state.allowed_forks()
+    with opened_store(data) as local:
+        ids = {each.id for each in local.shared([_whole(main)], HistorySettings()) if not each.above} - hidden
+        staying = forks.staying(forks.links(local.connection), hidden, allowed)
+    whose = [staying[id] for id in ids if id in staying]
+    return Counts(len(ids) - len(whose), Staying(whose.count("others"), whose.count("withdrawn")))
 
 
 def share(data: Path, settings: HistorySettings, terms: Terms, audience: Audience) -> None:
     """Note the user's yes; nothing is sent here. Blocks."""
-    local = LocalStore(data)
-    try:
-        with opened_state(data) as state:
-            state.share(terms.project, terms.name, audience)
-            added = [each for each in state.shares() if each.project == terms.project]
-            ids = [each.id for each in local.shared(added, settings)]
-            state.bring_back(ids, with_project=True)
-    finally:
-        local.close()
+    with opened_store(data) as local, opened_state(data) as state:
+        state.share(terms.project, terms.name, audience)
+        added = [each for each in state.shares() if each.project == terms.project]
+        ids = [each.id for each in local.shared(added, settings)]
+        state.bring_back(ids, with_project=True)
 
 
 async def apply_share(data: Path, settings: HistorySettings, terms: Terms) -> str:
@@ -184,7 +214,7 @@ async def unshare(data: Path, settings: HistorySettings, main: str, *, keep: boo
         was_shared = state.unshare(main)
         # A push that is under way may still send some of it.
         async with pushing_alone(data, _PATIENCE):
-            pushed = await asyncio.to_thread(_pushed, data, state, settings, main)
+            pushed = await asyncio.to_thread(_pushed, data, state, main)
         if not was_shared and (keep or not pushed):
             raise UsageError(f"{main} is not shared.")
         if keep or not pushed:
@@ -198,25 +228,24 @@ async def unshare(data: Path, settings: HistorySettings, main: str, *, keep: boo
         state.close()
 
 
-def _count_left(data: Path, settings: HistorySettings, main: str) -> int:
+def _count_left(data: Path, main: str) -> int:
     """Count the conversations of a project that are there. Blocks."""
     if not (data / FILE).exists():
         return 0
     with opened_state(data) as state:
-        return len({*_pushed(data, state, settings, main)} - state.hidden())
+        return len({*_pushed(data, state, main)} - state.hidden())
 
 
-def _pushed(data: Path, state: LocalState, settings: HistorySettings, main: str) -> list[str]:
+def _pushed(data: Path, state: LocalState, main: str) -> list[str]:
     """Return the conversations of a project that are there."""
-    local = LocalStore(data)
-    try:
-        there = state.pushed_anywhere()
-        # Also of a project that has become private since.
-        whole = msgspec.structs.replace(settings, private=[])
-        shared = local.shared([Share(main, "", "own", 0.0)], whole)
-        return [each.id for each in shared if each.id in there]
-    finally:
-        local.close()
+    there = state.pushed_anywhere()
+    with opened_store(data) as local:
+        return [each.id for each in local.shared([_whole(main)], HistorySettings()) if each.id in there]
+
+
+def _whole(main: str) -> Share:
+    """Return a share of a project, for its conversations, also if it has become private since."""
+    return Share(main, "", "own", 0.0)
 
 
 async def withdraw_noted(settings: HistorySettings, state: LocalState) -> int:

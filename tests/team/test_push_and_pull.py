@@ -124,6 +124,7 @@ async def test_a_pulled_conversation_is_forked_and_the_fork_is_ones_own(ada: Mem
     fork = await Forks(grace.store.database).fork(id)
     await grace.say(fork.id, "three")
     grace.share()
+    grace.state.allow_fork(fork.id)
     assert (await grace.push()).conversations == {fork.id}
     there = await ada.pull(fork.id)
     assert [event["content"] for event in await ada.store.events(there) if event["type"] == "user"] == [

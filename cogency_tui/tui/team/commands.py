@@ -99,8 +99,7 @@ class TeamCommands(FeatureCommands):
         address, found = address_of(settings), await self._read()
         store = await agent.store()
         if found.share and found.is_private:
-            count = await store.count(self._project)
-            return sharing.Terms(self._project, found.share.name, address.name, count), found
+            return sharing.Terms(self._project, found.share.name, address.name, 0), found
         return await sharing.terms_of(store, settings, self._project, agent.project, ""), found
 
     async def _carry_out(self, decision: "Decision", terms: sharing.Terms) -> None:

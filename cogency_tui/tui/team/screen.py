@@ -161,6 +161,8 @@ class ShareScreen(ListDialog["Decision | None", "_Row | Heading"]):
                 yield f"{counted(self._terms.left)} of before can still be seen there.", "edit"
         else:
             yield from self._state_of(self._share)
+        if staying := self._terms.staying.words:
+            yield staying, "edit"
         if not self._is_private:
             yield SENT, "text"
             yield NEVER_SENT, "text"
