@@ -15,6 +15,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from cogency_tui.agent.conversation_runner import Conversations, choice_of, effort_of, store_choices
 from cogency_tui.agent.store_fallback import StoreOpener
 from cogency_tui.child_environment import withhold_from_children, without_secrets
@@ -309,6 +311,25 @@ class Agent:
         if self._profile is not None:
             self._profile.follow(before, self.settings)
         self._conversations.use(self.settings)
+
+    @property
+    def follows_file(self) -> bool:
+        """True if the settings are those of the user's configuration, not of an embedding program."""
+        return self._given is None
+
+    def follow_history(self) -> None:
+        """Apply the `[history]` table that the user's configuration has now, and nothing else of it.
+
+        Raises:
+            ConfigError: the configuration cannot be used; nothing has changed.
+        """
+        found = load_settings(flags=self._flags, settings=self._given, environ=self._environment)
+        if found.history == self.settings.history:
+            return
+        withhold_from_children(secrets(found, self._environment))
+        for each in self._conversations.agents:
+            settings = replace(each.settings, history=found.history)
+            each.configured = replace(each.configured, settings=settings)
 
     def _follow(self, configured: Configured, from_project: Mapping[str, Any], *, widens: bool) -> None:
         before, now = self.settings, configured.settings

@@ -285,7 +285,8 @@ async def watch(settings: HistorySettings, secrets: Mapping[str, str]) -> int:
     """Push and pull until an interrupt, or until the program that started this has ended."""
     from cogency_tui.team.worker import parent_is_gone, work
 
-    if not await work(data_path(), settings, secrets, parent_is_gone(os.getppid()), report=talk):
+    is_over = parent_is_gone(os.getppid())
+    if not await work(data_path(), settings, secrets, is_over, report=talk, follows=True):
         talk("Another process does this already.")
     return 0
 

@@ -29,15 +29,22 @@ _AGAIN = 60.0
 
 class BackgroundWorker:
     """Starts the worker where there is something for it to do. `keys` are the variables that hold secrets,
-    with that of the password."""
+    with that of the password; `follows` says whether the settings are those of the user's configuration."""
 
     def __init__(
-        self, data: Path, settings: HistorySettings, environ: Mapping[str, str], keys: Mapping[str, str]
+        self,
+        data: Path,
+        settings: HistorySettings,
+        environ: Mapping[str, str],
+        keys: Mapping[str, str],
+        *,
+        follows: bool = False,
     ) -> None:
         self._data = data
         self._settings = settings
         self._environ = environ
         self._keys = keys
+        self._follows = follows
         self._process: asyncio.subprocess.Process | None = None
         self._started = -_AGAIN
         self._starting = asyncio.Lock()
@@ -79,7 +86,7 @@ class BackgroundWorker:
         self._started = time.monotonic()
         settings = msgspec.json.encode(self._settings).decode()
         self._process = await start_with_keys(
-            *(_CODE, str(self._data), settings, str(os.getpid()), *self._keys),
+            *(_CODE, str(self._data), settings, str(os.getpid()), str(int(self._follows)), *self._keys),
             environ=self._environ,
             keys=self._keys,
         )
@@ -105,15 +112,16 @@ class BackgroundWorker:
 
 def serve() -> None:
     """Work, in the process of a worker."""
-    from cogency_tui.team.worker import work
+    from cogency_tui.team.worker import parent_is_gone, work
 
-    data, settings, parent, *keys = sys.argv[1:]
+    data, settings, parent, follows, *keys = sys.argv[1:]
     with suppress(OSError):
         os.nice(5)
     given = msgspec.json.decode(settings, type=HistorySettings)
     try:
         secrets = {name: os.environ[name] for name in keys}
-        asyncio.run(work(Path(data), given, secrets, lambda: os.getppid() != int(parent)))
+        is_over = parent_is_gone(int(parent))
+        asyncio.run(work(Path(data), given, secrets, is_over, follows=follows == "1"))
     except Exception as exc:
         # Nobody reads its output: the state is where failures are looked for.
         state = LocalState(Path(data))

@@ -43,6 +43,9 @@ class Staying(NamedTuple):
         return f"{forks} stay{'s' if count == 1 else ''} here; `history push ID` sends one."
 
 
+NONE_STAYS = Staying()
+
+
 def links(connection: sqlite3.Connection) -> dict[str, Link]:
     """Return the places of all conversations."""
     return {from_column(row[0]): _link(row) for row in connection.execute(_LINKS)}

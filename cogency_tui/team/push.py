@@ -285,6 +285,9 @@ class Pusher:
         self.progressed: Callable[[int], None] = lambda _pushed: None
         """Called with the number of conversations that a push has sent something of so far."""
 
+        self.is_current: Callable[[], bool] = lambda: True
+        """Called before anything is sent; False ends the push: its settings are no longer in force."""
+
     async def push(self, ids: Iterable[str] | None = None) -> Report:
         """Push what is new of all shared conversations, or of these; withdraw what is to be withdrawn.
 
@@ -347,6 +350,8 @@ class Pusher:
                 wanted.add(each.id)
                 chosen.append(each)
         for each in chosen:
+            if not self.is_current():
+                break
             await self._push_one(server, origin, each, pushed.get(each.id, Pushed()), report)
             self.progressed(len(report.conversations))
         await self._reindex()
@@ -391,6 +396,8 @@ class Pusher:
             before = await self._restrict(server, origin, one, before)
             while True:
                 rows = await asyncio.to_thread(self._store.increment, one.id, before)
+                if not self.is_current():
+                    return
                 if rows is None:
                     if before.revision and (before.name, before.audience) != one.share[1:3]:
                         before = await self._change_share(origin, one, before)

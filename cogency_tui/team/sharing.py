@@ -12,7 +12,7 @@ from cogency_tui.store.store import Store
 from cogency_tui.team import forks
 from cogency_tui.team.address import address_of
 from cogency_tui.team.connection import connected
-from cogency_tui.team.forks import Staying
+from cogency_tui.team.forks import NONE_STAYS, Staying
 from cogency_tui.team.local_state import (
     FILE,
     Audience,
@@ -54,7 +54,7 @@ class Terms:
     database: str
     count: int
     left: int = 0
-    staying: Staying = Staying()
+    staying: Staying = NONE_STAYS
 
     @property
     def words(self) -> str:

@@ -3,6 +3,8 @@
 It pushes what is new, withdraws what is withdrawn, and pulls more of the conversations of others that are
 here. It looks at the local store every two seconds (one number), and hears of others by LISTEN. After a
 failure it waits, each time longer, up to five minutes. One worker runs for a data directory.
+
+Invariant: before it sends anything it has noticed a change of the user's configuration.
 """
 
 import asyncio
@@ -16,13 +18,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from cogency_tui.config.schema import HistorySettings
-from cogency_tui.errors import CogencyError, HistoryServerError, StoreError
+from cogency_tui.errors import CogencyError, ConfigError, HistoryServerError, StoreError
 from cogency_tui.file_lock import file_lock
 from cogency_tui.store.origins import COPIED
 from cogency_tui.store.store import Store
 from cogency_tui.team import pull
-from cogency_tui.team.address import Address, address_of
+from cogency_tui.team.address import address_of
 from cogency_tui.team.connection import PATIENCE, Connection, connected
+from cogency_tui.team.followed_settings import FixedSettings, FollowedSettings
 from cogency_tui.team.local_state import WORKER_LOCK, LocalState
 from cogency_tui.team.push import LocalStore, Pusher, Seen, identify
 
@@ -63,7 +66,7 @@ class Worker:
     def __init__(
         self,
         data: Path,
-        settings: HistorySettings,
+        settings: FollowedSettings | FixedSettings,
         secrets: Mapping[str, str],
         is_over: Callable[[], bool],
         pace: Pace,
@@ -91,15 +94,16 @@ class Worker:
             ConfigError, UsageError: there is no usable address or driver.
             StoreError: the state cannot be used.
         """
-        address = address_of(self._settings)
+        _ = address_of(self._settings.current)
         pauses = self._pace.waits()
         try:
             while not self._is_over():
                 self._has_pushed = False
                 try:
-                    await self._session(address)
-                except (HistoryServerError, StoreError, sqlite3.Error) as exc:
-                    if not isinstance(exc, HistoryServerError):
+                    self._settings.refresh()
+                    await self._session(self._settings.current)
+                except (HistoryServerError, StoreError, ConfigError, sqlite3.Error) as exc:
+                    if isinstance(exc, StoreError | sqlite3.Error):
                         self._store.close()
                     words = (
                         exc.advice if isinstance(exc, CogencyError) else f"The store cannot be read: {exc}."
@@ -117,18 +121,24 @@ class Worker:
             self._store.close()
             self._state.close()
 
-    async def _session(self, address: Address) -> None:
-        """Work over one connection, until it fails or all is over."""
+    async def _session(self, settings: HistorySettings) -> None:
+        """Work over one connection, until it fails, the settings are others, or all is over."""
+
+        def is_current() -> bool:
+            self._settings.refresh()
+            return self._settings.current == settings
+
         async with (
-            connected(address, patience=self._pace.patience) as connection,
+            connected(address_of(settings), patience=self._pace.patience) as connection,
             self._listening(connection),
         ):
-            pusher = Pusher(connection, self._store, self._state, self._settings, self._pace.patience)
-            server = await identify(connection, self._state, self._settings)
+            pusher = Pusher(connection, self._store, self._state, settings, self._pace.patience)
+            pusher.is_current = is_current
+            server = await identify(connection, self._state, settings)
             version, compared, asked = -1, 0.0, time.monotonic()
             shares: object = None
             self._notified.set()
-            while not self._is_over():
+            while is_current() and not self._is_over():
                 here = (
                     await asyncio.to_thread(self._store.version),
                     self._state.shares(),
@@ -201,7 +211,7 @@ class Worker:
     async def _waiting(self) -> int:
         """Count the conversations that wait to be pushed."""
         with suppress(sqlite3.Error):
-            return await asyncio.to_thread(self._store.waiting, self._state, self._settings)
+            return await asyncio.to_thread(self._store.waiting, self._state, self._settings.current)
         return 0
 
     @asynccontextmanager
@@ -210,9 +220,12 @@ class Worker:
         yield
 
     async def _pause(self, seconds: float) -> None:
-        """Wait, and notice the end in half a second."""
+        """Wait, and notice the end, and a change of the configuration, in half a second."""
         until = time.monotonic() + seconds
-        while (left := until - time.monotonic()) > 0 and not self._is_over():  # noqa: ASYNC110 (the end is a fact of another process)
+        while (left := until - time.monotonic()) > 0:
+            # The end is a fact of another process.
+            if self._is_over() or self._settings.is_touched:
+                return
             await asyncio.sleep(min(left, _TICK))
 
 
@@ -223,9 +236,12 @@ async def work(
     is_over: Callable[[], bool],
     pace: Pace = USUAL,
     report: Callable[[str], object] = lambda _words: None,
+    *,
+    follows: bool = False,
 ) -> bool:
     """Work for a data directory, and send no values of `secrets`; return False at once if another process
     does already. `report` receives a sentence when the database is lost, and when it can be used again.
+    `follows`: the settings are those of the user's configuration, and change with it.
 
     Raises:
         ConfigError, UsageError: there is no usable address or driver.
@@ -235,7 +251,8 @@ async def work(
     with file_lock(data / WORKER_LOCK) as held:
         if not held:
             return False
-        worker = Worker(data, settings, secrets, is_over, pace, report)
+        followed = FollowedSettings(settings) if follows else FixedSettings(settings)
+        worker = Worker(data, followed, secrets, is_over, pace, report)
         await worker.run()
         return True
 

@@ -183,9 +183,16 @@ def _draw_option_note(
     if saved:
         lines += wrap([Segment(f"✓ {one_line(saved)}", styles("good"))], width)
     if preference.option.kind == "table" and not _OPENS.get(preference.option.key):
-        table = f"Edit the [{preference.option.key}.NAME] tables in the file."
-        lines += wrap([Segment(table, styles("dim"))], width)
+        lines += wrap([Segment(_describe_table(preference.option), styles("dim"))], width)
     return [*lines, *wrap([Segment(f"{_describe_source(preference)}.", styles("dim"))], width)]
+
+
+def _describe_table(option: Option) -> str:
+    """Describe where to change an option that has no single value."""
+    if not isinstance(option.default, list):
+        return f"Edit the [{option.key}.NAME] tables in the file."
+    table, _, name = option.key.rpartition(".")
+    return f'Edit the list in the file: {name} = ["…"]' + (f" in the table [{table}]." if table else ".")
 
 
 def describe_widening(option: Option, before: Any, value: Any) -> str:

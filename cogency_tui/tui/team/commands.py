@@ -10,13 +10,14 @@ from msgspec.structs import replace
 from textual.screen import Screen
 from textual.timer import Timer
 
-from cogency_tui.config.schema import HistorySettings
+from cogency_tui.config.schema import HistorySettings, config_path
 from cogency_tui.errors import CogencyError
 from cogency_tui.providers.configured_providers import secrets
 from cogency_tui.safe_text import one_line
 from cogency_tui.team import sharing
 from cogency_tui.team.address import address_of
 from cogency_tui.team.background import BackgroundWorker
+from cogency_tui.team.followed_settings import FileStamp
 from cogency_tui.team.local_state import AUDIENCES
 from cogency_tui.tui.bridge import Bridge
 from cogency_tui.tui.commands_base import FeatureCommands, Handler
@@ -42,6 +43,7 @@ class TeamCommands(FeatureCommands):
         self._settings = HistorySettings()
         """Those of the worker."""
         self._project = ""
+        self._file = FileStamp(config_path())
         self._timer: Timer | None = None
         self._refreshing = asyncio.Lock()
 
@@ -53,10 +55,21 @@ class TeamCommands(FeatureCommands):
         # Turns go on without it; `/share` and `/status` report its failures.
         with suppress(CogencyError):
             async with self._refreshing:
+                await self._follow_file()
                 found = await self._read()
                 if self._bridge.agent.lasting:
                     await self._work()
                     self._show(found)
+
+    async def _follow_file(self) -> None:
+        """Apply what the user's configuration says of the history now, if the file has changed.
+
+        Raises:
+            ConfigError: the configuration cannot be used.
+        """
+        if self._file.is_touched:
+            self._file.note()
+            await asyncio.to_thread(self._bridge.agent.follow_history)
 
     async def offer(self) -> None:
         """Ask whether to share the project, unless the user has answered that before."""
@@ -142,7 +155,9 @@ class TeamCommands(FeatureCommands):
                 await self._worker.close()
             self._settings = agent.settings.history
             keys = secrets(agent.settings, os.environ)
-            self._worker = BackgroundWorker(agent.data, self._settings, os.environ, keys)
+            self._worker = BackgroundWorker(
+                agent.data, self._settings, os.environ, keys, follows=agent.follows_file
+            )
             agent.closes_too(self._worker.close)
         try:
             await self._worker.start()

@@ -363,6 +363,15 @@ async def test_a_filter_without_a_match_says_so(project: Path) -> None:
         await until(pilot, lambda: key_of(listed) == "provider")
 
 
+async def test_a_list_is_edited_in_the_file_as_one(project: Path) -> None:
+    async with at_work(agent_in(project), (110, 40)) as pilot:
+        listed = await settings(pilot)
+        await pilot.press("slash")
+        await type_text(pilot, "private")
+        await until(pilot, lambda: key_of(listed) == "history.private")
+        await until(pilot, lambda: 'Edit the list in the file: private = ["…"] in' in note(pilot))
+
+
 async def test_a_remark_is_about_the_changed_row_alone(project: Path) -> None:
     async with at_work(agent_in(project), (110, 40)) as pilot:
         listed = await settings(pilot)

@@ -305,3 +305,21 @@ async def test_without_a_database_nothing_is_read_or_shown(project: Path, tmp_pa
         await until(pilot, lambda: "history.url is not set" in told(pilot))
         assert [each for each in main_of(pilot).workers if each.group == "team"] == []
     assert not (data / "team.db").exists()
+
+
+async def test_a_changed_configuration_is_followed(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data, file = tmp_path / "data", tmp_path / "config.toml"
+    monkeypatch.setenv("COGENCY_CONFIG", str(file))
+    file.write_text(f'[history]\nurl = "{NOWHERE}"\n')
+    data.mkdir()
+    with opened_state(data) as state:
+        state.share(str(project), "shop", "team")
+    agent = Agent(ScriptedProvider(), project=project, data=data)
+    async with app_over(agent).run_test(size=(120, 36), notifications=True) as pilot:
+        await until(pilot, lambda: "shared: team" in shown(header_of(pilot)))
+        file.write_text(f'[history]\nurl = "{NOWHERE}"\nprivate = ["{project}"]\n')
+        await until(pilot, lambda: "shared" not in shown(header_of(pilot)))
+        assert agent.settings.history.private == [str(project)]
+    await agent.close()
