@@ -45,6 +45,7 @@ async def print_status(settings: HistorySettings, *, as_json: bool) -> int:
         facts["private"] = settings.private
         if worker := state.worker():
             facts["worker"] = worker._asdict()
+        facts["refused"] = {project: each._asdict() for project, each in state.refusals().items()}
         facts["waiting"] = await asyncio.to_thread(_count_waiting, state, settings)
         facts["withdrawing"], facts["withdrawn"] = state.count_withdrawing(), state.count_withdrawn()
         facts["staying"] = (await asyncio.to_thread(_count_staying, state, settings))._asdict()
@@ -116,6 +117,8 @@ def _status_lines(facts: dict[str, Any], shares: list[Share]) -> list[str]:
         if is_private(share.project, facts["private"]):
             how += ", but private now: nothing more is sent"
         lines.append(f"Shared: {share.project} {how}")
+        if refused := facts["refused"].get(share.project):
+            lines.append(f"Not accepted: {refused['failure']}")
     if not shares:
         lines.append("No project is shared. `cogency-tui history share` shares this one.")
     lines += [f"Private: {pattern}" for pattern in facts["private"]]
@@ -227,18 +230,15 @@ async def push(store: Store, settings: HistorySettings, secrets: Mapping[str, st
     try:
         report = await push_all(address, data, settings, secrets, ids)
     except HistoryServerError as exc:
-        _note(data, settings, exc.advice, contact=False)
+        with opened_state(data) as state:
+            state.note_failure(_count_waiting(state, settings), exc)
         raise
-    if report.failures or not prefix:
-        _note(data, settings, next(iter(report.failures.values()), ""), contact=True)
+    with opened_state(data) as state:
+        state.note_refusals(report.refusals, projects=report.refusals if prefix else None)
+        if not prefix:
+            state.note_worker(0, "", contact=True)
     _print_report(report)
     return 1 if report.failures else 0
-
-
-def _note(data: Path, settings: HistorySettings, failure: str, *, contact: bool) -> None:
-    """Note the result of a push for the status, as the worker does."""
-    with opened_state(data) as state:
-        state.note_worker(_count_waiting(state, settings), failure, contact=contact)
 
 
 async def _require_shared(data: Path, settings: HistorySettings, id: str) -> None:

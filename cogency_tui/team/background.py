@@ -14,7 +14,7 @@ from cogency_tui.child_processes import start_with_keys
 from cogency_tui.config.schema import HistorySettings
 from cogency_tui.errors import StoreError
 from cogency_tui.file_lock import file_lock
-from cogency_tui.team.local_state import FILE, WORKER_LOCK, LocalState, opened_state
+from cogency_tui.team.local_state import FILE, WORKER_LOCK, opened_state
 
 _CODE = (
     "from cogency_tui.child_processes import take_keys; take_keys(); "
@@ -124,6 +124,5 @@ def serve() -> None:
         asyncio.run(work(Path(data), given, secrets, is_over, follows=follows == "1"))
     except Exception as exc:
         # Nobody reads its output: the state is where failures are looked for.
-        state = LocalState(Path(data))
-        state.note_worker(0, getattr(exc, "advice", "") or str(exc), contact=False)
-        state.close()
+        with opened_state(Path(data)) as state:
+            state.note_worker(0, getattr(exc, "advice", "") or str(exc), contact=False)

@@ -18,7 +18,7 @@ import msgspec
 
 from cogency_tui import private_files
 from cogency_tui.config.worktree_paths import is_worktree
-from cogency_tui.errors import StoreError
+from cogency_tui.errors import CogencyError, HistoryServerError, StoreError
 from cogency_tui.store.column_text import from_column, to_column
 from cogency_tui.store.increments import START, Position
 from cogency_tui.store.project_scope import main_projects
@@ -51,9 +51,12 @@ CREATE TABLE IF NOT EXISTS pulled
     WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS allowed_forks (id TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS servers (url TEXT PRIMARY KEY, server TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS worker
+CREATE TABLE IF NOT EXISTS refusals
+    (project TEXT PRIMARY KEY, failure TEXT NOT NULL, is_whole INTEGER NOT NULL, waiting INTEGER NOT NULL)
+    WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS work
     (one INTEGER PRIMARY KEY CHECK (one = 1), at REAL NOT NULL, waiting INTEGER NOT NULL,
-     error TEXT NOT NULL, contact REAL NOT NULL);
+     error TEXT NOT NULL, contact REAL NOT NULL, is_offline INTEGER NOT NULL);
 """
 
 _HAS_WORK = (
@@ -84,19 +87,24 @@ class Pushed(NamedTuple):
     audience: str = ""
 
 
+class Refusal(NamedTuple):
+    """What the database does not accept of a project, and why: the `is_whole` project, because of the user's
+    rights, or single conversations; and how many of these."""
+
+    failure: str
+    is_whole: bool
+    waiting: int = 0
+
+
 class WorkerState(NamedTuple):
     """How the worker does: conversations that wait, the last failure (empty if none since the last success),
-    and the time of the last contact."""
+    the time of the last contact, and whether the database is out of reach since."""
 
     at: float
     waiting: int
     error: str
     contact: float
-
-    @property
-    def is_offline(self) -> bool:
-        """True if the database could not be used since the last contact."""
-        return bool(self.error) and self.contact < self.at
+    is_offline: bool = False
 
 
 class LocalState:
@@ -284,17 +292,41 @@ class LocalState:
 
     def worker(self) -> WorkerState | None:
         """Return how the worker does; None before it has ever run."""
-        rows = self._rows("SELECT at, waiting, error, contact FROM worker")
-        return WorkerState(*rows[0]) if rows else None
+        rows = self._rows("SELECT at, waiting, error, contact, is_offline FROM work")
+        for at, waiting, error, contact, is_offline in rows:
+            return WorkerState(at, waiting, error, contact, bool(is_offline))
+        return None
 
-    def note_worker(self, waiting: int, error: str, *, contact: bool) -> None:
+    def note_worker(self, waiting: int, error: str, *, contact: bool, is_offline: bool = False) -> None:
         """Note how the worker does."""
         now = time.time()
         self._write(
-            "INSERT INTO worker VALUES (1, ?1, ?2, ?3, iif(?4, ?1, 0)) ON CONFLICT (one) DO UPDATE SET"
-            " at = ?1, waiting = ?2, error = ?3, contact = iif(?4, ?1, contact)",
-            *(now, waiting, error, contact),
+            "INSERT INTO work VALUES (1, ?1, ?2, ?3, iif(?4, ?1, 0), ?5) ON CONFLICT (one) DO UPDATE SET"
+            " at = ?1, waiting = ?2, error = ?3, contact = iif(?4, ?1, contact), is_offline = ?5",
+            *(now, waiting, error, contact, is_offline),
         )
+
+    def note_failure(self, waiting: int, error: CogencyError) -> None:
+        """Note that the worker cannot use the database. One that refuses it is not out of reach."""
+        is_offline = isinstance(error, HistoryServerError) and error.passing
+        self.note_worker(waiting, error.advice, contact=False, is_offline=is_offline)
+
+    def refusals(self) -> dict[str, Refusal]:
+        """Return what the database did not accept in the last push, by project."""
+        rows = self._rows("SELECT project, failure, is_whole, waiting FROM refusals")
+        return {from_column(row[0]): Refusal(row[1], bool(row[2]), row[3]) for row in rows}
+
+    def note_refusals(
+        self, refusals: Mapping[str, Refusal], *, projects: Iterable[str] | None = None
+    ) -> None:
+        """Note what the database does not accept, of these projects or of all."""
+        with self._transaction():
+            if projects is None:
+                self._write("DELETE FROM refusals")
+            for project in projects or ():
+                self._write("DELETE FROM refusals WHERE project = ?", to_column(project))
+            for project, refusal in refusals.items():
+                self._write("INSERT INTO refusals VALUES (?, ?, ?, ?)", to_column(project), *refusal)
 
     def _rows(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
         with self._failures():

@@ -28,7 +28,7 @@ from cogency_tui.team import copied_store, forks
 from cogency_tui.team.address import Address
 from cogency_tui.team.connection import PATIENCE, Connection, connected, words_of
 from cogency_tui.team.forks import CopiedFrom
-from cogency_tui.team.local_state import LocalState, Pushed, Share, shared_projects
+from cogency_tui.team.local_state import LocalState, Pushed, Refusal, Share, shared_projects
 from cogency_tui.team.rows import Rows, folded, rows_of, storable
 
 COLUMNS = (
@@ -126,7 +126,7 @@ class Seen(NamedTuple):
 class Report:
     """What a push has done: conversations and rows that were sent, and the failures of single ones. `copied`
     is set if the store was found to be a copy of another one, and got a new origin; `ceded` counts the
-    conversations that belong to the other one since."""
+    conversations that belong to the other one since. `refusals` are by project."""
 
     conversations: set[str] = field(default_factory=set[str])
     events: int = 0
@@ -134,6 +134,13 @@ class Report:
     copied: bool = False
     ceded: int = 0
     failures: dict[str, str] = field(default_factory=dict[str, str])
+    refusals: dict[str, Refusal] = field(default_factory=dict[str, Refusal])
+
+    def refuse(self, one: "Shared", words: str) -> None:
+        """Note that a conversation is not accepted."""
+        self.failures[one.id] = words
+        before = self.refusals.get(one.share.project, Refusal(words, is_whole=False))
+        self.refusals[one.share.project] = before._replace(waiting=before.waiting + 1)
 
 
 class LocalStore:
@@ -349,6 +356,7 @@ class Pusher:
             elif each.id in wanted or each.above in wanted:
                 wanted.add(each.id)
                 chosen.append(each)
+        report.refusals = await self._refused(chosen if wanted is not None else None)
         for each in chosen:
             if not self.is_current():
                 break
@@ -356,6 +364,12 @@ class Pusher:
             self.progressed(len(report.conversations))
         await self._reindex()
         return report
+
+    async def _refused(self, chosen: Iterable[Shared] | None) -> dict[str, Refusal]:
+        """Return why shared projects, or those of the conversations, are not accepted at all."""
+        shares = {each.share for each in chosen} if chosen is not None else self._state.shares()
+        found = {each.project: await refusal_of(self._connection, each) for each in shares}
+        return {project: Refusal(words, is_whole=True) for project, words in found.items() if words}
 
     async def _reindex(self) -> None:
         """Index what is shared in another way now for those who see it, a small transaction a part."""
@@ -412,17 +426,15 @@ class Pusher:
             if await self._connection.fetchval("SELECT cogency.is_withdrawn($1, $2)", origin.id, one.id):
                 self._state.note_withdrawn(server, one.id)
                 return
-            sql = "SELECT cogency.may_share($1, $2)"
-            may = await self._connection.fetchval(sql, one.share.audience, one.share.name)
-            what = words_of(exc) if may else "you are not a member of it"
-            report.failures[one.id] = f"The project {one.share.name!r} is not accepted: {what}."
+            words = await refusal_of(self._connection, one.share)
+            report.refuse(one, words or f"The project {one.share.name!r} is not accepted: {words_of(exc)}.")
         except (
             asyncpg.DataError,
             asyncpg.IntegrityConstraintViolationError,
             asyncpg.ProgramLimitExceededError,
         ) as exc:
             # It would be refused each time: the conversations behind it must not wait for it.
-            report.failures[one.id] = f"The conversation {one.id} is not accepted: {words_of(exc)}."
+            report.refuse(one, f"The conversation {one.id} is not accepted: {words_of(exc)}.")
 
     async def _send(self, origin: Origin, one: Shared, rows: Rows, before: Pushed) -> Pushed:
         """Send an increment; return what is then there."""
@@ -485,6 +497,21 @@ class Pusher:
             what = "removed" if found < before.revision else "pushed by another copy of this history"
             raise HistoryServerError(f"The conversation was {what} meanwhile.", passing=True)
         return found + 1
+
+
+async def refusal_of(connection: Connection, share: Share) -> str:
+    """Return why the database accepts nothing of a project from the user, and what helps; empty if it
+    does."""
+    sql = "SELECT cogency.may_share($1, $2) AS may, session_user::text AS who"
+    row = await connection.fetchrow(sql, share.audience, share.name)
+    if row["may"]:
+        return ""
+    values = ", ".join("'{}'".format(each.replace("'", "''")) for each in (share.name, row["who"]))
+    return (
+        f"The project {share.name!r} is not accepted: you are not a member of it. An administrator adds you:"
+        f" INSERT INTO cogency.members VALUES ({values}); or share it with `history share --with own`, or"
+        " `--with team --as NAME`."
+    )
 
 
 def narrows(before: Pushed, share: Share) -> bool:

@@ -1,9 +1,12 @@
 """Sharing a project: what the user agrees to, and what a yes, a no and an end of it change."""
 
 import asyncio
+import sqlite3
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from cogency_tui.config.schema import HistorySettings
 from cogency_tui.errors import CogencyError, HistoryServerError, UsageError
@@ -17,6 +20,7 @@ from cogency_tui.team.local_state import (
     FILE,
     Audience,
     LocalState,
+    Refusal,
     Share,
     WorkerState,
     is_private,
@@ -28,6 +32,7 @@ from cogency_tui.team.push import (
     identify,
     opened_store,
     pushing_alone,
+    refusal_of,
     settle_withdrawals,
 )
 
@@ -91,9 +96,15 @@ class Ended(NamedTuple):
         return f"{self.project} is no longer shared; {counted(self.remaining)} {stays} as before."
 
 
+Withheld = Literal["", "withdrawn", "fork", "other"]
+"""What keeps a conversation of a shared project from being sent: it is withdrawn, a fork of one that is not
+sent, or another's."""
+
+
 class Sharing(NamedTuple):
     """How a project is shared, how the worker does, and whether there is something for it to do: also the
-    number of conversations, of any project, that are still to be withdrawn."""
+    number of conversations, of any project, that are still to be withdrawn; what the database does not accept
+    of the project; and what keeps the conversation in question from being sent."""
 
     share: Share | None = None
     worker: WorkerState | None = None
@@ -101,6 +112,8 @@ class Sharing(NamedTuple):
     is_declined: bool = False
     has_work: bool = False
     withdrawing: int = 0
+    refusal: Refusal | None = None
+    withheld: Withheld = ""
 
 
 def counted(conversations: int) -> str:
@@ -114,8 +127,10 @@ async def main_project_of(store: Store, project: Path) -> str:
     return await store.database.read(lambda connection: main_project(connection, data, str(project)))
 
 
-def read_sharing(data: Path, settings: HistorySettings, main: str, project: str) -> Sharing:
-    """Return how a main project, or a worktree of it, is shared. Blocks.
+def read_sharing(
+    data: Path, settings: HistorySettings, main: str, project: str, conversation: str | None = None
+) -> Sharing:
+    """Return how a main project, or a worktree of it, is shared, and whether this conversation is. Blocks.
 
     Raises:
         StoreError: the state cannot be read.
@@ -125,8 +140,41 @@ def read_sharing(data: Path, settings: HistorySettings, main: str, project: str)
         return Sharing(is_private=private)
     with opened_state(data) as state:
         found = next((each for each in state.shares() if each.project == main), None)
-        is_declined, withdrawing = state.is_declined(main), state.count_withdrawing()
-        return Sharing(found, state.worker(), private, is_declined, state.has_work, withdrawing)
+        return Sharing(
+            found,
+            state.worker(),
+            private,
+            state.is_declined(main),
+            state.has_work,
+            state.count_withdrawing(),
+            state.refusals().get(main),
+            _withheld(state, conversation) if found and conversation else "",
+        )
+
+
+def _withheld(state: LocalState, conversation: str) -> Withheld:
+    """Return what keeps a conversation of a shared project from being sent."""
+    hidden = state.hidden()
+    with suppress(sqlite3.Error), opened_store(state.data) as local:
+        link_of = partial(forks.link_of, local.connection)
+        link = link_of(conversation)
+        if link is None or link.source:
+            return "other" if link else ""
+        if conversation in hidden:
+            return "withdrawn"
+        return "fork" if forks.copied_from(conversation, link_of, hidden, state.allowed_forks()) else ""
+    return ""
+
+
+def count_waiting(data: Path, settings: HistorySettings) -> int:
+    """Count the conversations that wait to be pushed, as the store is now. Blocks.
+
+    Raises:
+        StoreError: the state cannot be read.
+    """
+    with opened_state(data) as state, suppress(sqlite3.Error), opened_store(data) as local:
+        return local.waiting(state, settings)
+    return 0
 
 
 async def terms_of(store: Store, settings: HistorySettings, main: str, project: Path, name: str) -> Terms:
@@ -185,11 +233,12 @@ async def apply_share(data: Path, settings: HistorySettings, terms: Terms) -> st
         try:
             async with connected(address_of(settings)) as connection:
                 await Pusher(connection, local, state, settings).restrict(terms.project)
-                sql = "SELECT cogency.may_share($1, $2)"
-                may = await connection.fetchval(sql, share.audience, share.name)
+                words = await refusal_of(connection, share)
         except HistoryServerError as exc:
             return f"{exc.sentence} Who sees what is there changes with the next push."
-        return "" if may else f"Nothing is accepted yet: you are not a member of {share.name!r} there."
+        found = {share.project: Refusal(words, is_whole=True)} if words else {}
+        state.note_refusals(found, projects=[share.project])
+        return words
     finally:
         local.close()
         state.close()

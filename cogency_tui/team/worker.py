@@ -33,6 +33,9 @@ _TICK = 0.5
 _EVERYTHING = 3600.0
 """Seconds after which all is compared, not only what has changed since."""
 
+_REFUSED = 60.0
+"""The same, while something is not accepted."""
+
 _NOTE = 1.0
 """Seconds after which the progress of a push is noted again."""
 
@@ -82,6 +85,7 @@ class Worker:
         self._is_lost = False
         self._has_pushed = False
         self._seen: Seen | None = None
+        self._is_refused = False
         self._left = set[str]()
         """Conversations that are still to be pushed."""
 
@@ -105,13 +109,15 @@ class Worker:
                 except (HistoryServerError, StoreError, ConfigError, sqlite3.Error) as exc:
                     if isinstance(exc, StoreError | sqlite3.Error):
                         self._store.close()
-                    words = (
-                        exc.advice if isinstance(exc, CogencyError) else f"The store cannot be read: {exc}."
+                    failure = (
+                        StoreError(f"The store cannot be read: {exc}.")
+                        if isinstance(exc, sqlite3.Error)
+                        else exc
                     )
                     if not self._is_lost:
                         self._is_lost = True
-                        self._report(f"{words} It is tried again.")
-                    await self._note_failure(words)
+                        self._report(f"{failure.advice} It is tried again.")
+                    await self._note_failure(failure)
                     if self._has_pushed:
                         pauses = self._pace.waits()
                     await self._pause(next(pauses))
@@ -144,7 +150,8 @@ class Worker:
                     self._state.shares(),
                     self._pending(server),
                 )
-                everything = time.monotonic() - compared > _EVERYTHING or here[1:] != shares or version < 0
+                rest = _REFUSED if self._is_refused else _EVERYTHING
+                everything = time.monotonic() - compared > rest or here[1:] != shares or version < 0
                 if everything or here[0] != version:
                     await self._push(pusher, everything=everything)
                     version, shares = here[0], here[1:]
@@ -173,9 +180,10 @@ class Worker:
         if report.copied:
             self._report(COPIED)
         self._left = set(report.failures)
+        self._is_refused = bool(report.refusals)
         self._has_pushed = True
-        failure = next(iter(report.failures.values()), "")
-        self._state.note_worker(len(report.failures), failure, contact=True)
+        self._state.note_refusals(report.refusals)
+        self._state.note_worker(0, "", contact=True)
 
     def _noting(self, waiting: int) -> Callable[[int], None]:
         """Return a function that notes how many of the conversations still wait while they are pushed."""
@@ -203,10 +211,10 @@ class Worker:
                         raise
                     self._state.note_worker(0, exc.advice, contact=True)
 
-    async def _note_failure(self, words: str) -> None:
+    async def _note_failure(self, failure: CogencyError) -> None:
         # A full disk here must not end the worker.
         with suppress(StoreError):
-            self._state.note_worker(await self._waiting(), words, contact=False)
+            self._state.note_failure(await self._waiting(), failure)
 
     async def _waiting(self) -> int:
         """Count the conversations that wait to be pushed."""

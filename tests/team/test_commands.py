@@ -112,7 +112,8 @@ async def test_sharing_again_changes_only_what_is_given(
     status, shown, problem = ada("history", "share", "--yes", "--with", "project", "--as", "till")
     assert status == 0
     assert "history watch" in shown
-    assert "not a member of 'till'" in problem
+    assert "'till' is not accepted: you are not a member of it." in problem
+    assert "INSERT INTO cogency.members VALUES ('till', 'ada'); or share it with" in problem
     assert ada("history", "push")[0] == 1
     assert "Last push" in ada("history", "status")[1]
     assert "not a member" in ada("history", "status")[1]

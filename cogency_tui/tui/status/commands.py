@@ -48,14 +48,22 @@ class StatusCommands(FeatureCommands):
         if not (settings.url or settings.private):
             return []
         from cogency_tui.team.address import address_of
-        from cogency_tui.team.sharing import count_conversations, main_project_of, read_sharing
+        from cogency_tui.team.sharing import (
+            count_conversations,
+            count_waiting,
+            main_project_of,
+            read_sharing,
+        )
         from cogency_tui.tui.status.screen import Fact, facts_of_team
 
         try:
             main = await main_project_of(await agent.store(), agent.project)
-            found = await asyncio.to_thread(read_sharing, agent.data, settings, main, str(agent.project))
+            given = agent.data, settings, main, str(agent.project), self._bridge.conversation_id
+            found = await asyncio.to_thread(read_sharing, *given)
             database = address_of(settings).name if settings.url else ""
-            facts = [*facts_of_team(found, one_line(database))]
+            waits = database and found.has_work
+            waiting = await asyncio.to_thread(count_waiting, agent.data, settings) if waits else 0
+            facts = [*facts_of_team(found, one_line(database), waiting)]
             if database and found.share and not found.is_private:
                 counts = await asyncio.to_thread(count_conversations, agent.data, main, is_shared=True)
                 facts += [Fact("Not shared", counts.staying.words)] if counts.staying.words else []

@@ -1,7 +1,7 @@
 """The heading of the main screen: the conversation and its origin; the project, its branch, and which of the
 open conversations this is."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -23,7 +23,8 @@ class HeaderContents(msgspec.Struct, frozen=True):
     title of the conversation that this one was forked from; None if it is no fork. One that `is_elsewhere` is
     open in another program, too, and nothing can be sent here. `worktree` is the name of the git worktree
     that it works in, or worked in if `is_worktree_removed`. One with `rerun` runs the turn of this number
-    again, in a scratch copy. `shared` is the audience of a project that is shared."""
+    again, in a scratch copy. `shared` is the audience of a project that is shared, or
+    what keeps this conversation from it: a key of `_NOT_SHARED`."""
 
     path: str = ""
     branch: str = ""
@@ -40,6 +41,14 @@ class HeaderContents(msgspec.Struct, frozen=True):
     shared: str = ""
 
 
+_NOT_SHARED: Mapping[str, tuple[str, str, str]] = {
+    "withdrawn": ("withdrawn", "dim", "This conversation is withdrawn, and sent to no database."),
+    "fork": ("not shared", "dim", "This fork has another's text, or a withdrawn one's, and is not sent."),
+    "refused": ("not accepted", "edit", "The team's database accepts nothing of this project."),
+}
+"""What is shown of a conversation that is not sent though its project is shared, its role, and the reason."""
+
+_SHARED = "This project's conversations are shared."
 _ELSEWHERE = "open in another program"
 
 _SHORTEST_PATH, _LONGEST_PATH = 20, 40
@@ -142,12 +151,10 @@ class Header(ScreenHeading):
         return Part(segments, f"{where}{', with uncommitted changes' if place.dirty else ''}")
 
     def _shared(self) -> Part:
-        shown = Segment(f"shared: {self.place.shared}", self.theme_styles("branch", "background"))
-        return Part(
-            [shown],
-            "This project's conversations are shared. Click for with whom, or to end it",
-            "command('share')",
-        )
+        shared = self.place.shared
+        text, role, reason = _NOT_SHARED.get(shared, (f"shared: {shared}", "branch", _SHARED))
+        segments = [Segment(text, self.theme_styles(role, "background"))]
+        return Part(segments, f"{reason} Click for with whom, or to end it", "command('share')")
 
     def _counted(self, count: int) -> Part:
         return Part(

@@ -1,6 +1,6 @@
 """All figures of a conversation and the settings in force, in a dialog."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from time import time
 from typing import NamedTuple
 
@@ -11,7 +11,7 @@ from cogency_tui.config.options import options
 from cogency_tui.protocol.events import Measure
 from cogency_tui.safe_text import one_line
 from cogency_tui.team.local_state import AUDIENCES, WorkerState
-from cogency_tui.team.sharing import Sharing
+from cogency_tui.team.sharing import Sharing, Withheld
 from cogency_tui.tui.kit.cell_text import cells
 from cogency_tui.tui.kit.dialogs import Choices, DialogBody, DialogBox, DialogTitle, ReadingScreen
 from cogency_tui.tui.kit.lines import BLANK, Line, wrap
@@ -157,25 +157,38 @@ def _speed_of(status: Status) -> Iterable[Fact]:
         yield Fact("Speed", f"{about}{written / writing:.0f} tok/s", "last answer")
 
 
-def facts_of_team(sharing: Sharing, database: str) -> Iterable[Fact]:
-    """How the project is shared in a database, and what waits; `database` is empty without one."""
+_WITHHELD: Mapping[Withheld, str] = {
+    "withdrawn": "withdrawn, and sent to no database. `history push ID` sends it",
+    "fork": "a fork with another's text, or a withdrawn one's, and not sent. `history push ID` sends it",
+    "other": "another's, or imported, and not sent",
+}
+
+
+def facts_of_team(sharing: Sharing, database: str, waiting: int = 0) -> Iterable[Fact]:
+    """How the project is shared in a database, and how many conversations are `waiting` at the moment;
+    `database` is empty without one."""
     if sharing.is_private:
         sent = ". What was sent before is there until /share withdraws it" if sharing.share else ""
         yield Fact("Shared", f"never: history.private names this project{sent}")
     elif database and (share := sharing.share):
         seen, since = AUDIENCES[share.audience], when(share.since, time())
         yield Fact("Shared", f"with {seen}, as {one_line(share.name)!r} in {database}, since {since}")
+        if sharing.withheld:
+            yield Fact("This conversation", _WITHHELD[sharing.withheld])
     elif database:
         yield Fact("Shared", f"no. /share shares this project in {database}")
-    worker = sharing.worker if database and sharing.has_work else None
-    if worker is not None:
-        yield Fact("Team's database", _team_work(worker, sharing.withdrawing))
+    if database and sharing.has_work and (sharing.worker or waiting):
+        yield Fact("Team's database", _team_work(sharing, waiting))
 
 
-def _team_work(worker: WorkerState, withdrawing: int) -> str:
-    state = describe_team(work_of(worker, withdrawing)) or "all was sent"
+def _team_work(sharing: Sharing, waiting: int) -> str:
+    worker = sharing.worker or WorkerState(0.0, 0, "", 0.0)
+    # The worker does not know yet what has been added since it has last sent something.
+    worker = worker._replace(waiting=max(worker.waiting, waiting))
+    team = work_of(worker, sharing.withdrawing, sharing.refusal)
+    state = describe_team(team) or ("all else was sent" if sharing.withheld else "all was sent")
     contact = f"last contact {when(worker.contact, time())}" if worker.contact else "no contact yet"
-    error = f". {one_line(worker.error)}" if worker.error else ""
+    error = f". {one_line(team.failure)}" if team.failure else ""
     return f"{state}; {contact}{error}"
 
 

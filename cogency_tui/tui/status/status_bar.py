@@ -28,7 +28,7 @@ from cogency_tui.tui.theme_styles import ThemeStyles
 if TYPE_CHECKING:
     from cogency_tui.agent.agent import Agent
     from cogency_tui.protocol.events import Measure, PlannedStep
-    from cogency_tui.team.local_state import WorkerState
+    from cogency_tui.team.local_state import Refusal, WorkerState
     from cogency_tui.tui.prompt.vim_keys import VimStatus
 
 _PENDING = 6
@@ -155,12 +155,14 @@ class Background(NamedTuple):
 
 class TeamWork(NamedTuple):
     """How sending to the team's database goes: conversations that wait, the last failure, whether the
-    database can be used, and conversations that are to be withdrawn from it."""
+    database is out of reach, conversations that are to be withdrawn from it, and whether it accepts nothing
+    of the project."""
 
     waiting: int = 0
     failure: str = ""
     is_offline: bool = False
     withdrawing: int = 0
+    is_refused: bool = False
 
 
 class StatusBar(KeyBar):
@@ -408,16 +410,20 @@ def _plan(status: Status, styles: ThemeStyles) -> list[Part]:
     return [Part(segments, tooltip, "command('show_plan')", steady="plan")]
 
 
-def work_of(worker: "WorkerState | None", withdrawing: int) -> TeamWork:
-    """Return what to show of a worker, None where there is nothing for one to do."""
+def work_of(worker: "WorkerState | None", withdrawing: int, refusal: "Refusal | None" = None) -> TeamWork:
+    """Return what to show of a worker, None where there is nothing for one to do, and of a refusal."""
     if worker is None:
         return TeamWork(withdrawing=withdrawing)
-    return TeamWork(worker.waiting, worker.error, worker.is_offline, withdrawing)
+    if worker.error or refusal is None:
+        return TeamWork(worker.waiting, worker.error, worker.is_offline, withdrawing)
+    waiting = max(worker.waiting, refusal.waiting)
+    return TeamWork(waiting, refusal.failure, False, withdrawing, refusal.is_whole)
 
 
 def describe_team(team: TeamWork) -> str:
     """Describe what waits to be sent, in a few words; empty if nothing does."""
-    state = "offline" if team.is_offline else "failed" if team.failure else ""
+    failed = "not accepted" if team.is_refused else "failed" if team.failure else ""
+    state = "offline" if team.is_offline else failed
     waiting = f"{team.waiting:,} waiting" if team.waiting else ""
     withdrawing = f"{team.withdrawing:,} to withdraw" if team.withdrawing else ""
     return ", ".join(filter(None, (state, waiting, withdrawing)))

@@ -92,7 +92,8 @@ class TeamCommands(FeatureCommands):
             if not self._bridge.agent.lasting:
                 self.warn("The store cannot be used, so nothing can be shared. Run /doctor.")
                 return
-            screen = ShareScreen(terms, found.share, is_private=found.is_private)
+            refusal = found.refusal.failure if found.refusal else ""
+            screen = ShareScreen(terms, found.share, is_private=found.is_private, refusal=refusal)
             decision = await app_of(self._screen).push_screen_wait(screen)
             self._offer("")
             if decision is not None:
@@ -144,7 +145,8 @@ class TeamCommands(FeatureCommands):
         agent = self._bridge.agent
         if not self._project:
             self._project = await sharing.main_project_of(await agent.store(), agent.project)
-        given = agent.data, agent.settings.history, self._project, str(agent.project)
+        here = self._project, str(agent.project), self._bridge.conversation_id
+        given = agent.data, agent.settings.history, *here
         return await asyncio.to_thread(sharing.read_sharing, *given)
 
     async def _work(self) -> None:
@@ -166,11 +168,11 @@ class TeamCommands(FeatureCommands):
 
     def _show(self, found: sharing.Sharing) -> None:
         has_database = bool(self._bridge.agent.settings.history.url)
-        is_shared = has_database and found.share and not found.is_private
         header = self._screen.query_one(Header)
-        header.move(replace(header.place, shared=found.share.audience if found.share and is_shared else ""))
+        header.move(replace(header.place, shared=_shown_of(found) if has_database else ""))
         worker = found.worker if has_database and found.has_work else None
-        self._screen.query_one(StatusBar).show_team(work_of(worker, found.withdrawing))
+        refusal = None if found.is_private else found.refusal
+        self._screen.query_one(StatusBar).show_team(work_of(worker, found.withdrawing, refusal))
         # Another window may begin to share at any time.
         if self._timer is None and has_database:
             self._timer = self._screen.set_interval(INTERVAL, self._tick)
@@ -181,3 +183,12 @@ class TeamCommands(FeatureCommands):
         # Below a dialog each change would draw the whole screen again.
         if self._screen.is_active and not self._refreshing.locked():
             self._screen.run_worker(self.refresh, group="team")
+
+
+def _shown_of(found: sharing.Sharing) -> str:
+    """Return what the heading shows of the sharing of the conversation."""
+    if found.share is None or found.is_private or found.withheld == "other":
+        return ""
+    if found.withheld:
+        return found.withheld
+    return "refused" if found.refusal and found.refusal.is_whole else found.share.audience

@@ -61,7 +61,8 @@ def _key_of(row: _Row | Heading) -> str | None:
 
 class ShareScreen(ListDialog["Decision | None", "_Row | Heading"]):
     """Asks about `terms`, or shows the `share` in force; None means not now. A project that `is_private` is
-    shared no longer, but what was sent before can be withdrawn."""
+    shared no longer, but what was sent before can be withdrawn. `refusal` says why the database does not
+    accept it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y", "answer('share')", "Share", id="share.yes", tooltip="Share it with the selected ones"),
@@ -92,12 +93,15 @@ class ShareScreen(ListDialog["Decision | None", "_Row | Heading"]):
         *list_keys("share", ("pageup", "pagedown")),
     ]
 
-    def __init__(self, terms: Terms, share: Share | None, *, is_private: bool = False) -> None:
+    def __init__(
+        self, terms: Terms, share: Share | None, *, is_private: bool = False, refusal: str = ""
+    ) -> None:
         rows = SelectList(self._draw_row, _key_of, id="share-list")
         super().__init__("share", "Sharing", rows)
         self._terms = terms
         self._share = share
         self._is_private = is_private
+        self._refusal = refusal
         self._body = QuestionBody(self._draw, id="share-body")
         self._shown = monotonic()
 
@@ -179,6 +183,8 @@ class ShareScreen(ListDialog["Decision | None", "_Row | Heading"]):
         else:
             count = f"{counted(terms.count)} now, and all later ones."
             yield f"All conversations of {terms.project} are shared {there}: {count}", "text"
+            if self._refusal:
+                yield self._refusal, "edit"
 
     def _draw_row(self, row: _Row | Heading, width: int, styles: ThemeStyles, on: str) -> Line:
         if isinstance(row, Heading):

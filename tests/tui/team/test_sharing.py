@@ -1,5 +1,6 @@
 """`/share`, its offer on the start screen, and what the screen shows of sharing, over real databases."""
 
+import asyncio
 import shutil
 import signal
 from collections.abc import AsyncGenerator
@@ -12,9 +13,14 @@ from textual.pilot import Pilot
 
 from cogency_tui.agent.agent import Agent
 from cogency_tui.config.schema import HistorySettings, Settings
+from cogency_tui.errors import HistoryServerError
+from cogency_tui.store.forks import Forks
+from cogency_tui.team import sharing
+from cogency_tui.team.connection import connect
 from cogency_tui.team.local_state import Audience, LocalState, opened_state
 from cogency_tui.tui.main import screen
 from cogency_tui.tui.status.screen import StatusScreen
+from cogency_tui.tui.status.status_bar import describe_team, work_of
 from cogency_tui.tui.team import commands
 from cogency_tui.tui.team import screen as share_screen
 from cogency_tui.tui.team.screen import ShareScreen
@@ -23,6 +29,7 @@ from tests.peers.scripted import ScriptedProvider
 from tests.team.conftest import database, grace, server
 from tests.team.members import Member
 from tests.team.postgres import Server, running_server, set_up
+from tests.team.proxy import running_proxy
 from tests.tui.driving import (
     app_over,
     conversation_of,
@@ -323,3 +330,120 @@ async def test_a_changed_configuration_is_followed(
         await until(pilot, lambda: "shared" not in shown(header_of(pilot)))
         assert agent.settings.history.private == [str(project)]
     await agent.close()
+
+
+async def facts_of(pilot: Pilot[Any]) -> str:
+    """What `/status` shows, on one line."""
+    await send(pilot, "/status")
+    await until(pilot, lambda: isinstance(pilot.app.screen, StatusScreen))
+    facts = " ".join(shown(pilot.app.screen.query_one("#status-body")).split())
+    await pilot.press("escape")
+    await until(pilot, lambda: not isinstance(pilot.app.screen, StatusScreen))
+    return facts
+
+
+async def test_a_withdrawn_conversation_does_not_look_shared(
+    server: Server, database: str, project: Path, tmp_path: Path
+) -> None:
+    data, url = tmp_path / "data", server.url("ada", database)
+    async with app(project, data, url) as pilot:
+        await send(pilot, "one")
+        await finished(pilot)
+        [id] = [each.id for each in await (await main_of(pilot).agent.store()).conversations(limit=9)]
+        with opened_state(data) as state:
+            state.share(str(project), "shop", "team")
+            await until(pilot, lambda: state.pushed(state.server(url)))
+            await until(pilot, lambda: "shared: team" in shown(header_of(pilot)))
+            state.withdraw(state.server(url), [id])
+            await until(pilot, lambda: "withdrawn" in shown(header_of(pilot)))
+            await until(pilot, lambda: state.count_withdrawn() == 1)
+        assert "shared" not in shown(header_of(pilot))
+        facts = await facts_of(pilot)
+        assert "This conversation withdrawn, and sent to no database." in facts
+        assert "all else was sent" in facts
+        await send(pilot, "/share")
+        await dialog(pilot)
+        assert "0 conversations now, and all later ones" in text_of(pilot)
+
+
+async def test_a_fork_that_stays_here_is_named(project: Path, tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    async with app(project, data) as pilot:
+        await send(pilot, "one")
+        await finished(pilot)
+        store = await main_of(pilot).agent.store()
+        [parent] = await store.conversations(limit=9)
+        fork = await Forks(store.database).fork(parent.id)
+        with opened_state(data) as state:
+            state.share(str(project), "shop", "team")
+            state.withdraw("server", [parent.id])
+        await send(pilot, "/share")
+        await dialog(pilot)
+        stays = "1 fork of withdrawn conversations stays here; `history push ID` sends one."
+        assert stays in text_of(pilot)
+        await pilot.press("escape")
+        assert stays in await facts_of(pilot)
+        found = await asyncio.to_thread(
+            sharing.read_sharing, data, HistorySettings(), str(project), str(project), fork.id
+        )
+        assert found.withheld == "fork"
+
+
+async def test_a_server_that_hangs_has_not_confirmed_a_turn(
+    server: Server, database: str, project: Path, tmp_path: Path
+) -> None:
+    data = tmp_path / "data"
+    async with running_proxy(server.port) as proxy:
+        url = server.url("ada", database).replace(f":{server.port}/", f":{proxy.port}/")
+        async with app(project, data, url) as pilot:
+            await send(pilot, "one")
+            await finished(pilot)
+            with opened_state(data) as state:
+                state.share(str(project), "shop", "team")
+                await until(pilot, lambda: state.pushed(state.server(url)))
+            await until(pilot, lambda: "team:" not in shown(status_of(pilot)))
+            proxy.fault = "drop"
+            await send(pilot, "two")
+            await finished(pilot)
+            assert "1 waiting; last contact" in await facts_of(pilot)
+
+
+@pytest.mark.parametrize("size", [(120, 36), (60, 16), (44, 12)])
+async def test_a_project_that_is_not_accepted_does_not_look_shared(
+    server: Server, database: str, project: Path, tmp_path: Path, size: tuple[int, int]
+) -> None:
+    data, url = tmp_path / "data", server.url("ada", database)
+    root = await connect(server.url("root", database))
+    await root.execute("INSERT INTO cogency.members VALUES ('shop', 'grace')")
+    async with app(project, data, url, size=size) as pilot:
+        await send(pilot, "one")
+        await finished(pilot)
+        with opened_state(data) as state:
+            state.share(str(project), "shop", "team")
+            state.share("/other", "other", "team")
+        await until(pilot, lambda: "not accepted" in shown(header_of(pilot)))
+        assert "shared" not in shown(header_of(pilot))
+        if size[0] > 100:
+            assert "INSERT INTO cogency.members VALUES ('shop', 'ada')" in await facts_of(pilot)
+            await until(pilot, lambda: "team: not accepted, 1 waiting" in shown(status_of(pilot)))
+        await send(pilot, "/share")
+        await dialog(pilot)
+        if size[0] > 100:
+            assert "you are not a member of it" in text_of(pilot)
+        # It is another project's alone.
+        other = await asyncio.to_thread(sharing.read_sharing, data, HistorySettings(), "/other", "/other")
+        assert other.refusal is None
+        assert other.worker is not None
+        assert not other.worker.error
+    await root.close()
+
+
+def test_a_database_that_refuses_is_not_offline(tmp_path: Path) -> None:
+    with opened_state(tmp_path) as state:
+        for passing in (False, True):
+            state.note_failure(3, HistoryServerError("It refuses you.", passing=passing))
+            worker = state.worker()
+            assert worker is not None
+            assert worker.is_offline is passing
+            expected = "offline, 3 waiting" if passing else "failed, 3 waiting"
+            assert describe_team(work_of(worker, 0)) == expected
