@@ -35,6 +35,7 @@ _TRY_OFFLINE = (
     "create notes.txt then run the tests",
 )
 MOST_RECENT = 5
+_LEAST_RECENT = 3
 PICK = "pick"
 """The key of the action that a click runs, in the meta data of a style."""
 
@@ -125,6 +126,11 @@ class WelcomePicker:
             self._recent = recent
             self._redraw()
 
+    @property
+    def least_recent(self) -> int:
+        """The recent conversations that offers leave room for, and at least none."""
+        return min(_LEAST_RECENT, len(self._recent))
+
     def make_offer(self, offer: Offer) -> None:
         """Offer what a command does, below the suggestions."""
         if self.offers.get(offer.choice.command) != offer:
@@ -179,22 +185,39 @@ def draw_welcome(
     situation: Situation, picker: WelcomePicker, width: int, height: int, styles: ThemeStyles
 ) -> list[Line]:
     """The welcome text in `width` cells; in `height` rows at least what can be picked."""
-    spacious = height >= _SPACIOUS[0] and width >= _SPACIOUS[1]
+    # Recent conversations are opened daily: what is offered beside them takes the room of the wordmark.
+    beside = 3 * len(picker.offers) + picker.least_recent if picker.offers else 0
+    spacious = height >= _SPACIOUS[0] + beside and width >= _SPACIOUS[1]
     lines = [*_head(spacious, width, height, styles), *_model(situation, spacious, width, styles)]
     lines += [BLANK, *([_heading("Try", "↓ and Enter, or click", styles)] if height >= _ROOMY else [])]
-    room = height - len(lines) - len(_TRY) - 2 - 3 * len(picker.offers)
-    suggested, recent = picker.choices(situation, min(MOST_RECENT, room))
+    room = height - len(lines) - len(_TRY) - 2
+    left = room - 3 * len(picker.offers)
+    is_tight = bool(picker.offers) and left < picker.least_recent
+    left = room - 1 - len(picker.offers) if is_tight else left
+    suggested, recent = picker.choices(situation, min(MOST_RECENT, left))
     lines += _rows(suggested, 0, picker.selected, width, styles)
-    place = len(suggested)
-    for offer in picker.offers.values():
-        lines += [BLANK, _heading(offer.heading, offer.aside, styles)]
-        lines += _rows([offer.choice], place, picker.selected, width, styles)
-        place += 1
+    lines += _offers(picker, len(suggested), width, styles, is_tight=is_tight)
+    place = len(suggested) + len(picker.offers)
     if recent:
         lines += [BLANK, _heading("Recent", "", styles)]
         lines += _rows(recent, place, picker.selected, width, styles)
     if situation.provider == OFFLINE:
         lines += _first_steps(situation, width, styles)
+    return lines
+
+
+def _offers(
+    picker: WelcomePicker, place: int, width: int, styles: ThemeStyles, *, is_tight: bool
+) -> list[Line]:
+    """What is offered for a time: a row each below a heading, or where there is little room, alone."""
+    lines: list[Line] = [BLANK] if is_tight else []
+    for at, offer in enumerate(picker.offers.values(), place):
+        choice = offer.choice
+        if is_tight:
+            choice = msgspec.structs.replace(choice, text=offer.heading, detail=offer.aside, aside="")
+        else:
+            lines += [BLANK, _heading(offer.heading, offer.aside, styles)]
+        lines += _rows([choice], at, picker.selected, width, styles)
     return lines
 
 

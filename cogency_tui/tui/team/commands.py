@@ -96,6 +96,8 @@ class TeamCommands(FeatureCommands):
             screen = ShareScreen(terms, found.share, is_private=found.is_private, refusal=refusal)
             decision = await app_of(self._screen).push_screen_wait(screen)
             self._offer("")
+            if decision is None and found.share is None:
+                self.say("Not shared: nothing is sent. /share asks again at any time.")
             if decision is not None:
                 await self._carry_out(decision, terms)
                 await self.refresh()

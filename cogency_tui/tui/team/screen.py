@@ -40,6 +40,15 @@ _WITHDRAW: Choice = ("w", "end and withdraw", "answer('withdraw')")
 _WITHDRAW_LEFT: Choice = ("w", "withdraw those", "answer('withdraw')")
 _END: Choice = ("e", "end and leave", "answer('end')")
 _CLOSE: Choice = ("escape", "close", "close")
+_SHORTER = {
+    "never for this project": "never",
+    "end and withdraw": "withdraw",
+    "withdraw those": "withdraw",
+    "end and leave": "end",
+}
+"""Labels where the dialog is narrow."""
+
+_NARROW = 80
 
 
 class Decision(NamedTuple):
@@ -142,13 +151,18 @@ class ShareScreen(ListDialog["Decision | None", "_Row | Heading"]):
         self._body.jump(self._body.scroll_offset.y + direction * max(1, self._body.page - 1))
 
     def choices(self) -> list[Choice]:
+        if self.size.width >= _NARROW:
+            return self._choices()
+        return [(key, _SHORTER.get(label, label), action) for key, label, action in self._choices()]
+
+    def _choices(self) -> list[Choice]:
         row = self.rows.row
         is_other = not self._is_private and isinstance(row, _Row) and not row.current
         label = "change" if self._share else "share"
         if not self._body.is_seen:
-            return [_READ_ON, *([_CLOSE] if self._share else [_NOT_NOW, _NEVER])]
-        last = [_WITHDRAW, _END, _CLOSE] if self._share else [_NOT_NOW, _NEVER]
-        last += [_WITHDRAW_LEFT] if self._terms.left and not self._share else []
+            return [_READ_ON, *([_CLOSE] if self._share else [_NEVER, _NOT_NOW])]
+        left = [_WITHDRAW_LEFT] if self._terms.left else []
+        last = [_WITHDRAW, _END, _CLOSE] if self._share else [_NEVER, *left, _NOT_NOW]
         return [("y", label, "answer('share')"), *last] if is_other else last
 
     def _draw(self, width: int, styles: ThemeStyles) -> Drawing:

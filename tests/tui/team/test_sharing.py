@@ -190,6 +190,7 @@ async def test_the_offer_is_made_until_it_is_answered(project: Path, tmp_path: P
         await dialog(pilot)
         await pilot.press("n")
         await until(pilot, lambda: not offers(pilot))
+        assert "Not shared: nothing is sent. /share asks again at any time." in told(pilot)
     async with app(project, data) as pilot:
         await until(pilot, lambda: offers(pilot))
         await pilot.press(*["down"] * 4, "enter")
@@ -292,13 +293,20 @@ async def test_on_a_short_screen_nothing_is_shared_before_all_of_it_was_shown(
     async with app(project, data, size=(44, 12)) as pilot:
         await send(pilot, "/share")
         await dialog(pilot)
-        assert "read on" in text_of(pilot)
+        assert "Space read on x never n not now" in text_of(pilot)
         await pilot.press("y")
         assert isinstance(pilot.app.screen, ShareScreen)
         while "y share" not in text_of(pilot):
             await pilot.press("space")
+        assert "y share x never n not now" in text_of(pilot)
         await pilot.press("y")
         await until(pilot, lambda: shares(data) == [("shop", "project")])
+        await send(pilot, "/share")
+        await dialog(pilot)
+        while "withdraw" not in text_of(pilot):
+            await pilot.press("space")
+        await pilot.press("up")
+        assert "y change w withdraw e end Esc close" in text_of(pilot)
 
 
 async def test_without_a_database_nothing_is_read_or_shown(project: Path, tmp_path: Path) -> None:
@@ -447,3 +455,20 @@ def test_a_database_that_refuses_is_not_offline(tmp_path: Path) -> None:
             assert worker.is_offline is passing
             expected = "offline, 3 waiting" if passing else "failed, 3 waiting"
             assert describe_team(work_of(worker, 0)) == expected
+
+
+@pytest.mark.parametrize("size", [(100, 30), (80, 24)])
+async def test_the_offer_and_recent_conversations_are_both_seen(
+    project: Path, tmp_path: Path, size: tuple[int, int]
+) -> None:
+    data = tmp_path / "data"
+    async with app(project, data, "") as pilot:
+        store = await main_of(pilot).agent.store()
+        for number in range(6):
+            each = await store.create_conversation(
+                str(project), dialect="xml", provider="offline", model="tiny"
+            )
+            await store.append(each.id, {"type": "user", "timestamp": 1.0, "content": f"talk {number}"})
+    async with app(project, data, size=size) as pilot:
+        await until(pilot, lambda: "Share history" in page(pilot) and "Import history" in page(pilot))
+        assert page(pilot).count("talk ") >= 3
