@@ -199,6 +199,10 @@ class HistoryServerError(CogencyError):
         self.passing = passing
 
 
+class ConversationGoneError(HistoryServerError):
+    """A conversation is no longer in a team's database, or no longer shared with the user."""
+
+
 class BudgetError(CogencyError):
     """A request would pass a limit of the budget, and the user did not allow that. It was not sent.
     `declined`: the user was asked."""

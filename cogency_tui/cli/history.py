@@ -23,7 +23,7 @@ from cogency_tui.store.search.snippets import snippet
 from cogency_tui.store.store import Store
 from cogency_tui.team import sharing
 from cogency_tui.team.address import address_of
-from cogency_tui.team.connection import connected
+from cogency_tui.team.connection import Connection, connected
 from cogency_tui.team.forks import Staying
 from cogency_tui.team.local_state import AUDIENCES, Audience, LocalState, Share, is_private, opened_state
 from cogency_tui.team.push import LocalStore, Report, identify, opened_store, push_all
@@ -337,11 +337,27 @@ def _hit(document: Any, terms: tuple[str, ...]) -> Hit:
     )
 
 
+async def _require_usage(connection: Connection) -> None:
+    """Require the right to see the usage of the team.
+
+    Raises:
+        HistoryServerError: the user lacks it.
+    """
+    sql = "SELECT session_user::text AS who, pg_has_role(session_user, 'cogency_usage', 'member') AS may"
+    row = await connection.fetchrow(sql)
+    if not row["may"]:
+        raise HistoryServerError(
+            f"The usage of the team is for others: the role {row['who']!r} lacks cogency_usage.",
+            f"An administrator runs: GRANT cogency_usage TO {row['who']};",
+        )
+
+
 async def print_team_usage(
     settings: HistorySettings, since: float | None, before: float, *, as_json: bool
 ) -> int:
     """Print what the team used, by user, project and model, for those who may see it."""
     async with connected(address_of(settings)) as connection:
+        await _require_usage(connection)
         rows = await connection.fetch(
             "SELECT * FROM cogency.team_usage($1, $2) ORDER BY cost DESC NULLS LAST, owner, project, model",
             since or 0.0,

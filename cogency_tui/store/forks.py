@@ -11,6 +11,7 @@ from cogency_tui.store import answer_items, event_chain, pins, requests, summari
 from cogency_tui.store.column_text import to_column
 from cogency_tui.store.database import Database
 from cogency_tui.store.events import BEGINS_TURN, missing
+from cogency_tui.store.foreign_sessions import name_of_source
 from cogency_tui.store.store import (
     COLUMNS,
     StoredConversation,
@@ -33,10 +34,11 @@ _CHILDREN = f"SELECT {COLUMNS} FROM conversations WHERE parent = ? AND call IS N
 
 @dataclass(frozen=True, slots=True)
 class ForkTree:
-    """A conversation with its forks, the earliest first."""
+    """A conversation with its forks, the earliest first; the name of its source, empty for one of ours."""
 
     conversation: StoredConversation
     forks: "tuple[ForkTree, ...]" = ()
+    source: str = ""
 
 
 class Forks:
@@ -145,15 +147,20 @@ def _tree(
     seen.add(conversation.id)
     if depth < _DEEPEST:
         children = _children(connection, conversation.id, seen)
-        return ForkTree(conversation, tuple(_tree(connection, child, seen, depth + 1) for child in children))
-    below: list[ForkTree] = []
+        below = tuple(_tree(connection, child, seen, depth + 1) for child in children)
+        return ForkTree(conversation, below, _source_of(connection, conversation))
+    last: list[ForkTree] = []
     pending = _children(connection, conversation.id, seen)
     while pending:
         each = pending.pop(0)
         seen.add(each.id)
-        below.append(ForkTree(each))
+        last.append(ForkTree(each, (), _source_of(connection, each)))
         pending += _children(connection, each.id, seen)
-    return ForkTree(conversation, tuple(below))
+    return ForkTree(conversation, tuple(last), _source_of(connection, conversation))
+
+
+def _source_of(connection: sqlite3.Connection, conversation: StoredConversation) -> str:
+    return name_of_source(connection, conversation.source) if conversation.source else ""
 
 
 def _children(connection: sqlite3.Connection, id: str, seen: set[str]) -> list[StoredConversation]:

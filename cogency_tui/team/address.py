@@ -16,6 +16,7 @@ _EXAMPLE = 'For example: url = "postgresql://ada@db.example.org/history"'
 _SCHEMES = ("postgresql", "postgres")
 _PLAIN = ("disable", "allow", "prefer")
 _VERIFIED = "verify-full"
+_USUAL_PORT = "5432"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +54,9 @@ def address_of(settings: HistorySettings, environment: Mapping[str, str] | None 
         )
     hosts = _hosts(parts, given, environment)
     is_local = all(map(_is_loopback, hosts))
+    places = ", ".join(_with_ports(hosts, parts, given, environment))
     return Address(
-        name=f"{', '.join(hosts)}/{unquote(parts.path.strip('/')) or given.get('dbname', '')}",
+        name=f"{places}/{unquote(parts.path.strip('/')) or given.get('dbname', '')}",
         url=settings.url,
         is_local=is_local,
         options={**_password(settings, environment), **_tls(given, environment, is_local=is_local)},
@@ -65,6 +67,23 @@ def _hosts(parts: SplitResult, given: Mapping[str, str], environment: Mapping[st
     place = parts.netloc.rpartition("@")[2]
     named = [_without_port(each) for each in place.split(",") if each]
     return named or given.get("host", environment.get("PGHOST", "/")).split(",")
+
+
+def _with_ports(
+    hosts: list[str], parts: SplitResult, given: Mapping[str, str], environment: Mapping[str, str]
+) -> list[str]:
+    """Return the hosts as users know them: with a port that is not the usual one."""
+    places = [each for each in parts.netloc.rpartition("@")[2].split(",") if each]
+    ports = [each.rpartition(":")[2] if each[-1] != "]" and ":" in each else "" for each in places]
+    other = given.get("port", environment.get("PGPORT", ""))
+    named = zip(hosts, [*ports, *[""] * len(hosts)], strict=False)
+    return [_with_port(host, port or other) for host, port in named]
+
+
+def _with_port(host: str, port: str) -> str:
+    if host.startswith("/") or port in ("", _USUAL_PORT):
+        return host
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def _without_port(place: str) -> str:

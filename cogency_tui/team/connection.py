@@ -194,7 +194,7 @@ def translated(address: Address) -> Generator[None]:
         hint = "The password comes from history.password_env, PGPASSWORD or ~/.pgpass."
         raise HistoryServerError(f"The database {address.name} refuses you: {words_of(exc)}.", hint) from exc
     except asyncpg.InsufficientPrivilegeError as exc:
-        hint = "Its administrator grants cogency_member, or cogency_usage for the usage of the team."
+        hint = "Its administrator grants cogency_member."
         raise HistoryServerError(
             f"The database {address.name} does not allow it: {words_of(exc)}.", hint
         ) from exc
@@ -214,7 +214,13 @@ def translated(address: Address) -> Generator[None]:
         raise HistoryServerError(
             f"The database {address.name} is out of reach: {words}.", passing=True
         ) from exc
-    except (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError) as exc:
+    except asyncpg.InterfaceError as exc:
+        # The driver's words are about its own objects.
+        lost = "closed" in words_of(exc)
+        what = "was lost" if lost else f"fails: {words_of(exc)}"
+        message = f"The connection to the database {address.name} {what}."
+        raise HistoryServerError(message, passing=True) from exc
+    except (asyncpg.PostgresError, asyncpg.InternalClientError) as exc:
         raise HistoryServerError(
             f"The database {address.name} fails: {words_of(exc)}.", passing=True
         ) from exc

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from cogency_tui.errors import HistoryServerError, UsageError
+from cogency_tui.errors import ConversationGoneError, HistoryServerError, UsageError
 from cogency_tui.safe_text import one_line
 from cogency_tui.store import foreign_sessions, increments, origins
 from cogency_tui.store.blobs import Blobs
@@ -107,7 +107,7 @@ async def pull(
         ids = [row["id"] for row in await connection.fetch(_BELOW, found.origin, found.id)]
         rows = await connection.fetch(_ROWS, [found.origin] * len(ids), ids)
         if not rows or rows[0]["id"] != found.id:
-            raise HistoryServerError("That conversation is no longer there, or no longer shared with you.")
+            raise ConversationGoneError("That conversation is no longer there, or no longer shared with you.")
         pulling = _Pulling(connection, store, blobs, origin, progress)
         try:
             id, *_ = [await pulling.pull(row) for row in rows]

@@ -18,8 +18,15 @@ from tests.team.postgres import Server, running_server, set_up
     ("url", "name", "is_local", "has_context"),
     [
         ("postgresql://ada@localhost/history", "localhost/history", True, False),
-        ("postgres://127.0.0.1:5433/h", "127.0.0.1/h", True, False),
+        ("postgres://127.0.0.1:5433/h", "127.0.0.1:5433/h", True, False),
         ("postgresql://ada@[::1]:5432/h", "::1/h", True, False),
+        ("postgresql://ada@[::1]:6000/h", "[::1]:6000/h", True, False),
+        (
+            "postgresql://ada@localhost/h?port=7000",
+            "localhost:7000/h",
+            True,
+            False,
+        ),
         ("postgresql://ada@/h?host=/var/run/postgresql", "/var/run/postgresql/h", True, False),
         ("postgresql:///h", "//h", True, False),
         ("postgresql://ada@127.0.0.2/h", "127.0.0.2/h", True, False),

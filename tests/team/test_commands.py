@@ -77,7 +77,7 @@ async def test_a_team_from_the_setup_to_a_withdrawal(server: Server, database: s
     status, used, _ = grace("usage", "--team")
     assert status == 0
     assert "ada   shop" in used
-    assert "cogency_usage" in ada("usage", "--team")[2]
+    assert "the role 'ada' lacks cogency_usage" in ada("usage", "--team")[2]
 
     assert "1 conversation withdrawn" in ada("history", "withdraw", id)[1]
     assert grace("recall", "--team", "hello")[0] == 1
@@ -160,4 +160,4 @@ def test_a_server_out_of_reach_is_an_error_of_one_line(tmp_path: Path) -> None:
     status, _, error = shell("recall", "--team", "x")
     assert status == 1
     assert len(error.splitlines()) == 1
-    assert "127.0.0.1/h" in error
+    assert "127.0.0.1:1/h" in error

@@ -42,7 +42,8 @@ async def test_a_fork_of_anothers_conversation_is_sent_only_by_its_name(ada: Mem
     await ada.say(conversation, "one")
     ada.share("team")
     await ada.push()
-    fork = await fork_of(grace, await grace.pull(conversation), "two")
+    pulled = await grace.pull(conversation)
+    fork = await fork_of(grace, pulled, "two")
     deeper = await fork_of(grace, fork, "three")
     child = await grace.store.create_conversation(
         "/project", dialect="xml", provider="offline", model="tiny", parent=fork, call="c"
@@ -53,6 +54,9 @@ async def test_a_fork_of_anothers_conversation_is_sent_only_by_its_name(ada: Mem
     await ada.push()
     assert waiting(grace) == 0
     assert not (await grace.push()).conversations
+    for id, withheld in ((pulled, "other"), (deeper, "fork"), (child.id, "fork")):
+        found = sharing.read_sharing(grace.data, grace.settings, "/project", "/project", id)
+        assert found.withheld == withheld
     assert await texts_there(grace) == []
     counts = sharing.count_conversations(grace.data, "/project", is_shared=True)
     assert counts == (0, Staying(others=2))

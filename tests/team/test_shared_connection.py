@@ -6,7 +6,8 @@ import pytest
 
 from cogency_tui.config.schema import HistorySettings
 from cogency_tui.errors import HistoryServerError
-from cogency_tui.team.connection import SharedConnection, connect
+from cogency_tui.team.address import address_of
+from cogency_tui.team.connection import SharedConnection, connect, translated
 from tests.team.postgres import Server
 from tests.team.proxy import running_proxy
 
@@ -73,3 +74,13 @@ async def test_a_failure_is_one_readers_and_the_next_connects_again(server: Serv
         shared.release()
         with pytest.raises(asyncio.CancelledError):
             await waiting
+
+
+def test_a_lost_connection_is_not_told_in_the_drivers_words() -> None:
+    import asyncpg
+
+    address = address_of(HistorySettings(url="postgresql://ada@localhost:6000/h"), {})
+    with pytest.raises(HistoryServerError) as caught, translated(address):
+        raise asyncpg.InterfaceError("cannot perform operation: connection is closed")
+    assert caught.value.advice == "The connection to the database localhost:6000/h was lost."
+    assert caught.value.passing

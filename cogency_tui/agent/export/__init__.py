@@ -93,7 +93,8 @@ def facts(conversation: StoredConversation) -> list[tuple[str, str]]:
     found += [("Model", f"{conversation.provider}/{conversation.model}"), ("Begun", begun), ("Length", turns)]
     source = AGENTS.get(conversation.source, "")
     imported = f"imported from {source}" if source else "imported"
-    found.append(("Origin", imported if conversation.imported else ""))
+    is_own_fork = not conversation.source and conversation.parent is not None
+    found.append(("Origin", imported if conversation.imported and not is_own_fork else ""))
     if conversation.tokens:
         found.append(("Tokens", f"{conversation.tokens:,}"))
     if conversation.cost:

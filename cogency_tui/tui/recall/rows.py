@@ -37,8 +37,10 @@ class RecallEntry:
 
     @property
     def origin(self) -> str:
-        """The source of an imported conversation, as far as it is known; empty for one of ours."""
-        return one_line(self.source) or ("imported" if self.conversation.imported else "")
+        """The source of an imported conversation, as far as it is known; empty for one of ours, also for a
+        fork of an imported one."""
+        is_imported = self.conversation.imported and self.conversation.parent is None
+        return one_line(self.source) or ("imported" if is_imported else "")
 
 
 class Item(NamedTuple):
@@ -162,10 +164,11 @@ class Catalogue:
     def _adopt(self, head: str, tree: ForkTree) -> None:
         """Assign all of `tree` the place of `head`."""
         self._trees[head] = tree
-        for conversation in _flat(tree):
+        for each in _flat(tree):
+            conversation = each.conversation
             self._heads[conversation.id] = head
             if self._whole and conversation.trashed is None and conversation.id not in self.entries:
-                self.entries[conversation.id] = RecallEntry(conversation)
+                self.entries[conversation.id] = RecallEntry(conversation, source=each.source)
 
     def _arrange(self) -> None:
         self.rows.clear()
@@ -197,7 +200,7 @@ class Catalogue:
         id = tree.conversation.id
         entry = self.entries.get(id)
         if entry is not None:
-            below = sum(each.id in self.entries for each in _flat(tree)) - 1
+            below = sum(each.conversation.id in self.entries for each in _flat(tree)) - 1
             yield from self._rows_of(id, depth, below, seen)
             if id in self.folded:
                 return
@@ -217,8 +220,8 @@ class Catalogue:
         return row
 
 
-def _flat(tree: ForkTree) -> Iterator[StoredConversation]:
-    yield tree.conversation
+def _flat(tree: ForkTree) -> Iterator[ForkTree]:
+    yield tree
     for fork in tree.forks:
         yield from _flat(fork)
 

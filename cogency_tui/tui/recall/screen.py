@@ -16,7 +16,7 @@ from textual.widgets import Input
 from textual.worker import Worker
 
 from cogency_tui.agent.recall.results import Hit, Indexed
-from cogency_tui.errors import CogencyError
+from cogency_tui.errors import CogencyError, ConversationGoneError
 from cogency_tui.store.store import StoredConversation
 from cogency_tui.tui.kit.bar import ButtonBar
 from cogency_tui.tui.kit.dialogs import AnsweringScreen
@@ -46,6 +46,8 @@ _REFRESH = 0.5
 """Seconds between two refreshes of the states of open conversations."""
 
 _UNDO = "do('undo')"
+_WITHOUT_ROWS = ("scope", "search", "order", "preview", "do('statistics')", "help", "back")
+"""What the keys do that need no conversation, the most useful first."""
 _SCOPES: tuple[Place, ...] = ("project", "everywhere", "team", "trash")
 _LATE = 0.4
 """Seconds of a search of the team's database after which the heading shows that it runs."""
@@ -107,8 +109,11 @@ class RecallScreen(AnsweringScreen[Destination | None]):
 
     def key_hints(self) -> Hints:
         """All keys, but no undo where there is nothing to undo; in the trash the one to restore is second. Of
-        the team's conversations none is changed."""
+        the team's conversations none is changed, and where nothing was found nothing is opened."""
         shown = [each.action for each in RECALL_KEYS if isinstance(each, Binding) and each.show]
+        if not (self._searching.catalogue.rows or self._searching.busy or self._is_in_trash):
+            undo = [_UNDO] if self._upkeep.can_undo else []
+            return Hints([*_WITHOUT_ROWS[:1], *undo, *_WITHOUT_ROWS[1:]])
         if self._is_in_trash:
             first, *others = (each for each in shown if each not in (_UNDO, "do('trash')"))
             return Hints([first, _UNDO, *others])
@@ -364,6 +369,8 @@ class RecallScreen(AnsweringScreen[Destination | None]):
             pulled = await self._team.pull(id, within, event, self._show_pulled)
         except CogencyError as exc:
             self._upkeep.complain(exc)
+            if isinstance(exc, ConversationGoneError):
+                self._removed(id)
         self._end_pulling()
         if pulled is not None and self.is_current:
             then(pulled)

@@ -1,5 +1,6 @@
 """The recall screen over a team's database: what is found there, what is brought here, and what fails."""
 
+import socket
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -16,6 +17,7 @@ from cogency_tui.store.edits import Edits
 from cogency_tui.store.store import StoredConversation
 from cogency_tui.team import connection as connections
 from cogency_tui.team.connection import connect
+from cogency_tui.tui.kit.footer import Footer
 from cogency_tui.tui.recall import background_search
 from cogency_tui.tui.recall.list_view import RecallList
 from cogency_tui.tui.recall.search_bar import SearchField
@@ -495,3 +497,42 @@ async def test_looks(ada: Member, server: Server, database: str, project: Path) 
     )
     await agent.close()
     await failing.close()
+
+
+async def test_what_is_withdrawn_meanwhile_leaves_the_list_which_offers_no_keys_for_it(
+    ada: Member, server: Server, database: str, project: Path
+) -> None:
+    await begin(ada.store, SHOP, small("The only task"))
+    ada.share("team", str(SHOP))
+    await ada.push()
+    async with in_team(member_agent(project, server.url("grace", database)), (160, 30)) as pilot:
+        assert "The only task" in listed(pilot)
+        [made] = await ada.store.conversations(limit=9)
+        ada.state.withdraw(ada.state.server(ada.settings.url), [made.id])
+        await ada.push()
+        await pilot.press("down", "enter")
+        await until(pilot, lambda: "no longer there" in told(pilot))
+        await until(pilot, lambda: "The only task" not in listed(pilot))
+        assert "The only task" not in previewed(pilot)
+        footer = shown(pilot.app.screen.query_one(Footer))
+        assert "F2 scope" in footer
+        for key in ("f fork", "r rename"):
+            assert key not in footer
+
+
+async def test_a_fork_of_anothers_conversation_is_not_imported(
+    ada: Member, server: Server, database: str, project: Path
+) -> None:
+    await begin(ada.store, SHOP, small("The only task"))
+    ada.share("team", str(SHOP))
+    await ada.push()
+    async with in_team(member_agent(project, server.url("grace", database)), (160, 30)) as pilot:
+        await pilot.press("down", "f")
+        await until(pilot, lambda: not is_open(pilot))
+        await pilot.press("ctrl+r")
+        await until(pilot, lambda: is_open(pilot))
+        await settled(pilot)
+        await until(pilot, lambda: "The only task" in listed(pilot))
+        assert "imported" not in listed(pilot)
+        name = f"ada@{socket.gethostname()}"[:24]
+        assert name[:20] in listed(pilot)

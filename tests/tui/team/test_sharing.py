@@ -48,7 +48,7 @@ __all__ = ["database", "grace", "server"]
 NOWHERE = "postgresql://ada@127.0.0.1:1/history"
 """A database that cannot be reached."""
 
-OFFERED = "Share this project's conversations with 127.0.0.1/history?"
+OFFERED = "Share this project's conversations with 127.0.0.1:1/history?"
 
 
 @pytest.fixture(autouse=True)
@@ -174,7 +174,7 @@ async def test_a_server_that_is_gone_is_reported_until_it_is_back(project: Path,
             await send(pilot, "/status")
             await until(pilot, lambda: isinstance(pilot.app.screen, StatusScreen))
             facts = shown(pilot.app.screen.query_one("#status-body"))
-            assert "with everyone in the database, as 'shop' in 127.0.0.1/history" in facts
+            assert f"with everyone in the database, as 'shop' in 127.0.0.1:{own.port}/history" in facts
             assert "offline, 1 waiting; last contact" in facts
             await pilot.press("escape")
             own.start()
@@ -303,7 +303,7 @@ async def test_on_a_short_screen_nothing_is_shared_before_all_of_it_was_shown(
         await until(pilot, lambda: shares(data) == [("shop", "project")])
         await send(pilot, "/share")
         await dialog(pilot)
-        while "withdraw" not in text_of(pilot):
+        while "w withdraw" not in text_of(pilot):
             await pilot.press("space")
         await pilot.press("up")
         assert "y change w withdraw e end Esc close" in text_of(pilot)
