@@ -284,7 +284,8 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT c.digest, c.data FROM cogency.content_uses u
     JOIN cogency.contents c ON c.owner = u.owner AND c.digest = u.digest
     WHERE cogency.reads(given_origin, given_id)
-        AND u.origin = given_origin AND u.conversation = given_id AND u.digest = ANY (digests)
+        AND u.origin = given_origin AND u.conversation = given_id
+        AND CASE WHEN u.origin = given_origin AND u.conversation = given_id THEN u.digest = ANY (digests) ELSE false END
 $$;
 
 -- Return the numbers of the events that called what made these edits.
@@ -294,8 +295,9 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT d.origin, d.number, min(e.number) FROM unnest(origins, numbers) AS w (origin, number)
     JOIN cogency.edits d ON d.origin = w.origin AND d.number = w.number
     JOIN cogency.events e ON e.origin = d.origin AND e.conversation = d.conversation AND e.type = 'call'
-        AND strpos(e.body, '"id":' || substring(d.record FROM '"call":("[^"\\]+")')) > 0
     WHERE cogency.reads(d.origin, d.conversation)
+        AND CASE WHEN e.origin = d.origin AND e.conversation = d.conversation AND cogency.reads(d.origin, d.conversation)
+            THEN strpos(e.body, '"id":' || substring(d.record FROM '"call":("[^"\\]+")')) > 0 ELSE false END
     GROUP BY d.origin, d.number
 $$;
 
@@ -520,8 +522,8 @@ BEGIN
             WHEN 'model' THEN format('c.folded_model LIKE %L', pattern)
             WHEN 'directory' THEN format('c.folded_directory LIKE %L', pattern)
             WHEN 'from' THEN format(
-                '(lower(c.owner) LIKE %1$L OR EXISTS ('
-                'SELECT FROM cogency.origins o WHERE o.id = c.origin AND lower(o.name) LIKE %1$L))', pattern)
+                '(lower(c.owner) LIKE %1$L OR (SELECT CASE WHEN o.id = c.origin THEN lower(o.name) LIKE %1$L'
+                ' ELSE false END FROM cogency.origins o WHERE o.id = c.origin))', pattern)
             ELSE format('c.folded_branch LIKE %L', pattern)
         END;
     END LOOP;
