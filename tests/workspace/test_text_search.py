@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -235,9 +236,9 @@ def _runs(process: Path) -> bool:
 
 def _children() -> set[str]:
     """Those of this very process that run; servers that other tests started for the whole session among them."""
-    return {
-        number
-        for task in Path("/proc/self/task").iterdir()
-        for number in (task / "children").read_text().split()
-        if _runs(Path("/proc", number))
-    }
+    found = set[str]()
+    for task in Path("/proc/self/task").iterdir():
+        # A thread may end meanwhile.
+        with suppress(FileNotFoundError, ProcessLookupError):
+            found.update((task / "children").read_text().split())
+    return {number for number in found if _runs(Path("/proc", number))}
