@@ -16,7 +16,8 @@ from cogency_tui.store.recovery import Recovered, row_reader
 _FILLED = (
     *("conversations", event_chain.TABLE, "edits", "edit_marks", "merged_edits", "shared_edits", "usage"),
     *("summaries", "pins", "answer_items", "request_frames", "requests", "review_actions", "profile_facts"),
-    *("relic_values", "relic_log", "origins", "foreign_usage"),
+    *("relic_values", "relic_log", "origins", "origin_secrets", "former_origins"),
+    *("imported_originals", "foreign_usage"),
 )
 """Tables that copies fill, those that others refer to first. Events follow by their chain; the state of what
 runs or is exchanged is not that of a copy."""

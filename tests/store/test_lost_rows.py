@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from cogency_tui.store import origins
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.check_and_repair import check, repair
 from cogency_tui.store.copies import DIRECTORY, make_copy
@@ -89,6 +90,20 @@ async def test_a_truncated_store_names_its_losses_by_counts(directory: Path) -> 
     named = lost(repair(directory))
     assert "Lost: 8 events (73–80) were removed, and no copy has them." in named
     assert ", 8 edits, " in named
+
+
+async def test_what_proves_a_store_to_its_copies_comes_back(directory: Path) -> None:
+    await grown(directory, 1)
+    with closing(sqlite3.connect(directory / FILE)) as connection, connection:
+        origins.own(connection)
+        before = connection.execute("SELECT * FROM origin_secrets").fetchall()
+    assert before
+    make_copy(directory, time.time())
+    meddle(directory, "DROP TABLE origin_secrets")
+    repair(directory)
+    with closing(sqlite3.connect(directory / FILE)) as connection:
+        assert connection.execute("SELECT * FROM origin_secrets").fetchall() == before
+    assert check(directory) == []
 
 
 @pytest.mark.parametrize(
