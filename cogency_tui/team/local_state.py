@@ -40,6 +40,7 @@ _TABLES = """
 CREATE TABLE IF NOT EXISTS shares
     (project TEXT PRIMARY KEY, name TEXT NOT NULL, audience TEXT NOT NULL, since REAL NOT NULL);
 CREATE TABLE IF NOT EXISTS declined (project TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS ending (project TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS pushed
     (server TEXT, id TEXT, position TEXT NOT NULL, revision INTEGER NOT NULL, name TEXT NOT NULL,
      audience TEXT NOT NULL, PRIMARY KEY (server, id)) WITHOUT ROWID;
@@ -62,7 +63,7 @@ CREATE TABLE IF NOT EXISTS work
 
 _HAS_WORK = (
     "SELECT EXISTS (SELECT 1 FROM shares) OR EXISTS (SELECT 1 FROM pulled)"
-    " OR EXISTS (SELECT 1 FROM withdrawn WHERE state <> 'gone')"
+    " OR EXISTS (SELECT 1 FROM withdrawn WHERE state <> 'gone') OR EXISTS (SELECT 1 FROM ending)"
 )
 
 
@@ -146,11 +147,30 @@ class LocalState:
             "INSERT INTO shares VALUES (?, ?, ?, ?) ON CONFLICT (project) DO UPDATE SET"
             " name = excluded.name, audience = excluded.audience"
         )
-        self._write(sql, to_column(project), name, audience, time.time())
+        with self._transaction():
+            self._write(sql, to_column(project), name, audience, time.time())
+            self._write("DELETE FROM ending WHERE project = ?", to_column(project))
 
-    def unshare(self, project: str) -> bool:
-        """Note that a project is no longer shared; return whether it was."""
-        return self._write("DELETE FROM shares WHERE project = ?", to_column(project)) > 0
+    def unshare(self, project: str, *, withdrawing: bool = False) -> bool:
+        """Note that a project is no longer shared, and whether its conversations are to be withdrawn once no
+        push that is under way sends more of them; return whether it was shared."""
+        with self._transaction():
+            if withdrawing:
+                self._write("INSERT OR IGNORE INTO ending VALUES (?)", to_column(project))
+            return self._write("DELETE FROM shares WHERE project = ?", to_column(project)) > 0
+
+    def ending(self) -> list[str]:
+        """Return the projects whose conversations are still to be withdrawn."""
+        return [from_column(project) for (project,) in self._rows("SELECT project FROM ending")]
+
+    def withdraw_ended(self, project: str, server: str, ids: Iterable[str]) -> bool:
+        """Note that these conversations of an ending project are to be withdrawn, as `withdraw` does; return
+        False, and note nothing, if it is shared again."""
+        with self._transaction():
+            is_ending = self._write("DELETE FROM ending WHERE project = ?", to_column(project)) > 0
+            if is_ending:
+                self._note_withdrawals(server, ids, with_project=True)
+        return is_ending
 
     def decline(self, project: str) -> None:
         """Note that the user does not want to be asked about a project."""
@@ -226,16 +246,19 @@ class LocalState:
         """Note that conversations are to be withdrawn from a server, which is unknown if empty, and from
         those that they were pushed to; `with_project`: because their project is no longer shared, until it is
         again."""
+        with self._transaction():
+            self._note_withdrawals(server, ids, with_project=with_project)
+
+    def _note_withdrawals(self, server: str, ids: Iterable[str], *, with_project: bool) -> None:
         sql = (
             "INSERT INTO withdrawn SELECT server, ?2, 'waits', ?3 FROM"
             " (SELECT ?1 AS server UNION SELECT server FROM pushed WHERE id = ?2) WHERE true"
             " ON CONFLICT (server, id) DO UPDATE SET state = 'waits', with_project = excluded.with_project"
             " WHERE state = 'returns'"
         )
-        with self._transaction():
-            for id in ids:
-                self._write(sql, server, id, with_project)
-                self._write("DELETE FROM allowed_forks WHERE id = ?", id)
+        for id in ids:
+            self._write(sql, server, id, with_project)
+            self._write("DELETE FROM allowed_forks WHERE id = ?", id)
 
     def allow_fork(self, id: str) -> None:
         """Note that the user sends a fork whose text is another's, or withdrawn, until it is withdrawn."""

@@ -7,7 +7,7 @@ so that a late one cannot overwrite a newer row.
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -206,6 +206,10 @@ class LocalStore:
                 found.append(each)
         return found
 
+    def of_project(self, project: str) -> list[Shared]:
+        """Return our own conversations of a main project as if it were shared, also if it is private."""
+        return self.shared([Share(project, "", "own", 0.0)], HistorySettings())
+
     def staying(self, state: LocalState) -> dict[str, CopiedFrom]:
         """Return our forks that sharing their project does not send, and what they begin with."""
         return forks.staying(forks.links(self.connection), state.hidden(), state.allowed_forks())
@@ -347,6 +351,7 @@ class Pusher:
         server = await identify(self._connection, self._state, self._settings)
         report.withdrawn = await settle_withdrawals(self._connection, self._store, self._state, server)
         origin, pushed = await self._compare(server, report)
+        report.withdrawn += await self._withdraw_ended(server, pushed)
         await self._restrict_staying(server, origin, pushed)
         wanted = None if ids is None else set(ids)
         chosen: list[Shared] = []
@@ -360,10 +365,21 @@ class Pusher:
         for each in chosen:
             if not self.is_current():
                 break
+            if each.share not in self._state.shares():
+                # It has ended, or is shared in another way.
+                continue
             await self._push_one(server, origin, each, pushed.get(each.id, Pushed()), report)
             self.progressed(len(report.conversations))
         await self._reindex()
         return report
+
+    async def _withdraw_ended(self, server: str, pushed: Collection[str]) -> int:
+        """Withdraw those of the `pushed` conversations that are of ending projects; return their number."""
+        ended = self._state.ending()
+        for project in ended:
+            found = await asyncio.to_thread(self._store.of_project, project)
+            self._state.withdraw_ended(project, server, [each.id for each in found if each.id in pushed])
+        return await settle_withdrawals(self._connection, self._store, self._state, server) if ended else 0
 
     async def _refused(self, chosen: Iterable[Shared] | None) -> dict[str, Refusal]:
         """Return why shared projects, or those of the conversations, are not accepted at all."""

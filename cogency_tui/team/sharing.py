@@ -208,7 +208,7 @@ def count_conversations(data: Path, main: str, *, is_shared: bool) -> Counts:
         with opened_state(data) as state:
             hidden, allowed = state.hidden(with_projects=is_shared), state.allowed_forks()
     with opened_store(data) as local:
-        ids = {each.id for each in local.shared([_whole(main)], HistorySettings()) if not each.above} - hidden
+        ids = {each.id for each in local.of_project(main) if not each.above} - hidden
         staying = forks.staying(forks.links(local.connection), hidden, allowed)
     whose = [staying[id] for id in ids if id in staying]
     return Counts(len(ids) - len(whose), Staying(whose.count("others"), whose.count("withdrawn")))
@@ -256,19 +256,22 @@ async def unshare(data: Path, settings: HistorySettings, main: str, *, keep: boo
 
     Raises:
         UsageError: it is not shared, and nothing of it is there.
-        HistoryServerError: another process has been pushing for too long.
     """
     state = LocalState(data)
     try:
-        was_shared = state.unshare(main)
+        # The next push withdraws them if this process ends before.
+        was_shared = state.unshare(main, withdrawing=not keep)
         # A push that is under way may still send some of it.
-        async with pushing_alone(data, _PATIENCE):
-            pushed = await asyncio.to_thread(_pushed, data, state, main)
+        try:
+            async with pushing_alone(data, _PATIENCE):
+                pushed = await asyncio.to_thread(_pushed, data, state, main)
+                withdrawing = not keep and state.withdraw_ended(main, state.server(settings.url), pushed)
+        except HistoryServerError as exc:
+            return Ended(main, problem="" if keep else postponed(exc))
         if not was_shared and (keep or not pushed):
             raise UsageError(f"{main} is not shared.")
-        if keep or not pushed:
+        if not withdrawing or not pushed:
             return Ended(main, remaining=len(pushed))
-        state.withdraw(state.server(settings.url), pushed, with_project=True)
         try:
             return Ended(main, withdrawn=await withdraw_noted(settings, state))
         except CogencyError as exc:
@@ -282,19 +285,13 @@ def _count_left(data: Path, main: str) -> int:
     if not (data / FILE).exists():
         return 0
     with opened_state(data) as state:
-        return len({*_pushed(data, state, main)} - state.hidden())
+        return len(_pushed(data, state, main) - state.hidden())
 
 
-def _pushed(data: Path, state: LocalState, main: str) -> list[str]:
+def _pushed(data: Path, state: LocalState, main: str) -> set[str]:
     """Return the conversations of a project that are there."""
-    there = state.pushed_anywhere()
     with opened_store(data) as local:
-        return [each.id for each in local.shared([_whole(main)], HistorySettings()) if each.id in there]
-
-
-def _whole(main: str) -> Share:
-    """Return a share of a project, for its conversations, also if it has become private since."""
-    return Share(main, "", "own", 0.0)
+        return {each.id for each in local.of_project(main)} & state.pushed_anywhere()
 
 
 async def withdraw_noted(settings: HistorySettings, state: LocalState) -> int:

@@ -61,7 +61,7 @@ _SETTINGS = (
 )
 """Settings for a machine with 23 GB of memory; commits are durable."""
 
-_LOADING = "wal_level=minimal max_wal_senders=0 autovacuum=off"
+_LOADING = "wal_level=minimal max_wal_senders=0 autovacuum=off maintenance_work_mem=3GB"
 _SERVING = "wal_level=replica max_wal_senders=10 autovacuum=on"
 _UNPARTITIONED = "cogency.conversations, cogency.usage, cogency.contents, cogency.content_uses"
 _PAGE = 20

@@ -19,7 +19,7 @@ from cogency_tui.store.pins import Pins
 from cogency_tui.team import sharing
 from cogency_tui.team.connection import connect
 from cogency_tui.team.local_state import Audience, is_private
-from cogency_tui.team.push import LocalStore, Pusher
+from cogency_tui.team.push import LocalStore, Pusher, pushing_alone
 from tests.secret_samples import word
 from tests.store.test_export_import import full
 from tests.store.test_increments import assert_equal
@@ -465,6 +465,57 @@ async def test_a_withdrawn_conversation_is_pushed_to_no_other_database(
     assert (await ada.push()).conversations == {ended.id}
     ada.state.bring_back([withdrawn.id])
     assert (await ada.push()).conversations == {withdrawn.id}
+
+
+async def test_an_end_that_is_interrupted_withdraws_with_the_next_push(
+    ada: Member, server: Server, database: str
+) -> None:
+    conversation = await ada.begin()
+    await ada.say(conversation.id, "words")
+    ada.share()
+    await ada.push()
+    async with pushing_alone(ada.data, 1):
+        ending = asyncio.create_task(sharing.unshare(ada.data, ada.settings, "/project", keep=False))
+        while ada.state.shares():  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+        ending.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await ending
+    assert ada.state.has_work
+    assert (await ada.push()).withdrawn == 1
+    assert set((await counts(server, database)).values()) == {0}
+    assert not ada.state.ending()
+
+
+async def test_a_project_that_is_shared_again_is_not_withdrawn(ada: Member) -> None:
+    conversation = await ada.begin()
+    await ada.say(conversation.id, "words")
+    ada.share()
+    await ada.push()
+    ada.state.unshare("/project", withdrawing=True)
+    ada.share()
+    assert (await ada.push()).withdrawn == 0
+    assert not ada.state.withdraw_ended("/project", "", [conversation.id])
+    assert not ada.state.hidden()
+
+
+async def test_a_push_sends_no_more_of_a_project_whose_sharing_ends(
+    ada: Member, server: Server, database: str
+) -> None:
+    for _ in range(3):
+        await ada.say((await ada.begin()).id, "words")
+    ada.share()
+
+    def end(_pushed: int) -> None:
+        ada.state.unshare("/project")
+
+    store = LocalStore(ada.data)
+    async with ada.connected() as connection:
+        pusher = Pusher(connection, store, ada.state, ada.settings)
+        pusher.progressed = end
+        assert len((await pusher.push()).conversations) == 1
+    store.close()
+    assert (await counts(server, database))["conversations"] == 1
 
 
 async def test_a_server_that_was_restored_from_an_old_copy_gets_everything_again(
