@@ -363,6 +363,11 @@ class ArchiveReader:
                     block.problem = UsageError(f"Line {number} does not belong to a conversation.", ADVICE)
                 block.add(number, line, self._blobs)
             if block is not None:
+                # A part would count as the conversation of the whole file that is imported later.
+                block.problem = block.problem or UsageError(
+                    f"The conversation in line {block.first} may be incomplete: the file has no end.",
+                    "Import the whole file.",
+                )
                 yield block
         finally:
             if block is not None:

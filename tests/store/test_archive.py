@@ -294,9 +294,9 @@ async def test_a_file_that_is_cut_off_anywhere_loses_only_what_it_lacks(store: S
     await furnish(store)
     lines, _ = written(store)
     text = "".join(f"{line}\n" for line in lines).encode()
-    for number, place in enumerate(range(40, len(text), len(text) // 12)):
-        # Within a line: behind one, nothing tells that the last conversation lacks something.
-        end = place + 2 if b"\n" in text[place - 1 : place + 1] else place
+    ends = [end for end, byte in enumerate(text, 1) if byte == ord("\n")][:-1]
+    places = [*range(40, len(text) - 1, len(text) // 12), *ends[1 :: len(ends) // 6], ends[-1]]
+    for number, end in enumerate(places):
         async with await Store.open(tmp_path / str(number)) as other:
             done = await read(other, BytesIO(text[:end]))
             assert done.announced is None
@@ -489,6 +489,9 @@ async def test_a_conversation_that_is_open_elsewhere_is_not_continued(
 
 HEAD = json.dumps({"format": "cogency-tui archive", "version": 1})
 EXPORT = json.dumps({"format": "cogency-tui conversation", "version": 2})
+END = json.dumps({"end": 0})
+"""The last line: what it counts is only compared by the command."""
+
 ID = "1k82j2r6g497dcko"
 
 
@@ -509,6 +512,7 @@ async def test_many_conversations_with_one_id_are_imported_once_each(store: Stor
     lines = [HEAD]
     for number in range(count):
         lines += [EXPORT, conversation_line(), event_line("same", 1), event_line(f"other {number}", 2)]
+    lines.append(END)
     assert (await read(store, lines)).counts == {"imported": count}
     assert (await read(store, lines)).counts == {"here": count}
     assert await store.count() == count
@@ -527,6 +531,7 @@ async def test_forged_parents_and_circles_are_no_relations(store: Store) -> None
         (ids[4], "nowhere \ud800", "lost"),
     ):
         lines += [EXPORT, conversation_line(id, parent=parent, forked_at=1), event_line(content)]
+    lines.append(END)
     for state in ("imported", "here"):
         assert (await read(store, lines)).counts == {state: 5}
         parents = [(await store.resolve(id)).parent for id in ids]
@@ -541,6 +546,7 @@ async def test_forks_of_forks_without_end_are_forks_up_to_a_depth(store: Store) 
     lines = [HEAD]
     for id, parent in zip(ids, [None, *ids], strict=False):
         lines += [EXPORT, conversation_line(id, parent=parent, forked_at=1), event_line("same")]
+    lines.append(END)
     assert (await read(store, lines)).counts == {"imported": 250}
     found = await store.conversations(limit=250)
     assert sum(each.parent is not None for each in found) == 248
@@ -636,6 +642,7 @@ async def test_ids_of_any_form_are_found_again(store: Store) -> None:
             conversation_line(f"{id[:200]} fork", parent=id, forked_at=1),
             event_line("theirs", 3),
         ]
+    lines.append(END)
     done = await read(store, lines)
     assert (done.states, done.refused) == (["imported"] * 14, [])
     assert all(is_conversation_id(id) for id in done.ids)
@@ -675,7 +682,7 @@ class _Endless(io.RawIOBase):
 @pytest.mark.parametrize("length", [200 << 20, pytest.param(3 << 30, marks=pytest.mark.exhaustive)])
 async def test_a_line_without_end_refuses_its_conversation(store: Store, length: int) -> None:
     before = "\n".join([HEAD, EXPORT, conversation_line(), event_line("x"), ""]).encode()
-    after = "\n".join(["", EXPORT, conversation_line("0" * 16), event_line("good"), ""]).encode()
+    after = "\n".join(["", EXPORT, conversation_line("0" * 16), event_line("good"), END, ""]).encode()
     spaces = repeat(b" " * (1 << 20), length >> 20)
     done = await read(store, io.BufferedReader(_Endless(chain([before], spaces, [after]))))
     assert [each.partition(" has")[0] for each in done.refused] == ["Line 5"]
