@@ -30,7 +30,7 @@ WORKER_LOCK = "team.lock"
 
 Audience = Literal["own", "project", "team"]
 AUDIENCES: Mapping[Audience, str] = {
-    "own": "only you, on each of your machines",
+    "own": "only you, on any machine",
     "project": "the members of the project",
     "team": "everyone in the database",
 }
