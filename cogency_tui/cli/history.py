@@ -317,10 +317,11 @@ async def search_team(
                 [one_line(found.title) or "Untitled", f"  {'  '.join(facts)}", *map(describe_hit, hits)]
             )
         )
-    if not page.found and not as_json:
+    if not as_json and page.next is not None:
+        invalid = "Nothing was found in time: too many conversations there are invalid."
+        talk(f"More matches: use --limit {limit * 2}." if page.found else invalid)
+    elif not as_json and not page.found:
         talk("Nothing of the team's matches.")
-    if page.next is not None and not as_json:
-        talk(f"More matches: use --limit {limit * 2}.")
     return 0 if page.found else 1
 
 

@@ -28,7 +28,7 @@ _EVENTS, _USAGE, _EDITS = 200, 500, 40
 
 _NAMED = (
     "SELECT origin, id FROM cogency.conversations WHERE NOT is_call AND id LIKE $1"
-    " AND ($2 = '' OR origin = $2) ORDER BY updated DESC LIMIT $3"
+    " AND ($2 = '' OR origin = $2) ORDER BY id <> $4, updated DESC LIMIT $3"
 )
 _CHANGED = (
     "SELECT c.origin, c.id, c.revision FROM unnest($1::text[], $2::text[]) AS known (origin, id)"
@@ -69,17 +69,19 @@ async def find(connection: Connection, name: str) -> TeamConversation:
     """
     origin, _, id = name.rpartition("/")
     escaped = id.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
-    keys = await connection.fetch(_NAMED, f"{escaped}%", origin, _CANDIDATES + 1)
+    keys = await connection.fetch(_NAMED, f"{escaped}%", origin, _CANDIDATES + 1, id)
     found = await _found(connection, [tuple(key) for key in keys])
-    exact = [each for each in found if each.id == id]
-    if len(exact) == 1 or len(found) == 1:
-        return (exact or found)[0]
+    found = [each for each in found if each.id == id] or found
+    if len(found) == 1:
+        return found[0]
     if not found:
         raise UsageError(
             f"No conversation of the team begins with {name!r}.", "Find it with `cogency-tui recall --team`."
         )
     shown = ", ".join(f"{each.origin}/{each.id} ({each.title or 'untitled'})" for each in found[:_CANDIDATES])
-    raise UsageError(f"Several conversations begin with {name!r}: {shown}.", "Use more characters of the ID.")
+    raise UsageError(
+        f"Several conversations begin with {name!r}: {shown}.", "Pass the whole of one of these."
+    )
 
 
 async def pull(

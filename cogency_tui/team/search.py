@@ -23,8 +23,11 @@ from cogency_tui.store.store import StoredConversation
 from cogency_tui.team.connection import Connection
 from cogency_tui.team.rows import storable
 
-_ROUNDS = 20
-"""Most requests for a page: conversations that are invalid there are left out, and others follow."""
+_PATIENCE = 10.0
+"""Seconds for a page: conversations that are invalid there are left out, and others follow."""
+
+_MOST_KEYS = 1000
+"""Most keys of one request: the server's limit."""
 
 _SHOWN = 3
 _RANKED = 4
@@ -128,16 +131,24 @@ class _Search:
     async def newest(self, limit: int, after: Cursor | None) -> TeamPage:
         above = after.above if after else None
         found: list[TeamMatch] = []
-        for _ in range(_ROUNDS):
+        until, size = time.monotonic() + _PATIENCE, limit
+        while True:
+            keys = await self._keys(above, size + 1)
+            cursors = [_cursor(key) for key in keys]
+            matches = await self.matches(keys[:size], _SHOWN)
             room = limit - len(found)
-            keys = await self._keys(above, room + 1)
-            found += await self.matches(keys[:room], _SHOWN)
-            if len(keys) <= room:
+            found += matches[:room]
+            if len(matches) >= room:
+                last = next(at for at, (_, id) in enumerate(cursors) if id == _key_id(matches[room - 1]))
+                return TeamPage(
+                    tuple(found), Cursor(cursors[last], None) if last + 1 < len(cursors) else None
+                )
+            if len(keys) <= size:
                 return TeamPage(tuple(found), None)
-            above = _cursor(keys[room - 1])
-            if len(found) == limit:
-                break
-        return TeamPage(tuple(found), Cursor(above, None) if above else None)
+            above = cursors[size - 1]
+            if time.monotonic() > until:
+                return TeamPage(tuple(found), Cursor(above, None))
+            size = min(2 * size, _MOST_KEYS - 1)
 
     async def best(self, limit: int, after: Cursor | None, now: float) -> TeamPage:
         above, last = (after.above, after.last) if after else (None, None)

@@ -16,7 +16,7 @@ from cogency_tui.store.edit_records import ABSENT, FileChange, Undone, Version
 from cogency_tui.store.edits import Edits
 from cogency_tui.store.forks import Forks
 from cogency_tui.store.pins import Pins
-from cogency_tui.team import sharing
+from cogency_tui.team import pull, sharing
 from cogency_tui.team.connection import connect
 from cogency_tui.team.local_state import Audience, is_private
 from cogency_tui.team.push import LocalStore, Pusher, pushing_alone
@@ -516,6 +516,25 @@ async def test_a_push_sends_no_more_of_a_project_whose_sharing_ends(
         assert len((await pusher.push()).conversations) == 1
     store.close()
     assert (await counts(server, database))["conversations"] == 1
+
+
+async def test_a_whole_id_names_its_conversation_whatever_begins_with_it(ada: Member, grace: Member) -> None:
+    conversation = await ada.begin()
+    await ada.say(conversation.id, "words", at=1.0)
+    ada.share()
+    await ada.push()
+    for number in range(8):
+        longer = await grace.store.create_conversation(
+            "/project", dialect="x", provider="o", model="m", id=f"{conversation.id}{number}"
+        )
+        await grace.say(longer.id, "newer")
+    grace.share()
+    await grace.push()
+    async with grace.connected() as connection:
+        found = await pull.find(connection, conversation.id)
+        assert (found.owner, found.id) == ("ada", conversation.id)
+        with pytest.raises(UsageError, match="Several"):
+            await pull.find(connection, conversation.id[:8])
 
 
 async def test_a_server_that_was_restored_from_an_old_copy_gets_everything_again(

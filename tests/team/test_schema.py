@@ -372,6 +372,28 @@ async def test_a_transaction_that_stays_open_holds_up_neither_the_daily_run_nor_
         assert not await root.fetchval("SELECT to_regclass('cogency.events_2020_01')")
 
 
+async def test_a_transaction_that_stays_open_keeps_no_events_beyond_the_retention(
+    server: Server, database: str
+) -> None:
+    async with (
+        as_user(server, database, "ada") as ada,
+        as_user(server, database, "grace") as grace,
+        as_user(server, database, "root") as root,
+    ):
+        await root.execute("SELECT cogency.prepare(ARRAY[1577836800])")
+        await add(ada, "ada", "t", "team")
+        sql = "INSERT INTO cogency.events VALUES ($1, 't', 8, 1577836800, 'user', '', false, '', 'old', '{}')"
+        await ada.execute(sql, ORIGIN["ada"])
+        await root.execute("UPDATE cogency.settings SET value = '1000' WHERE name = 'retention_days'")
+        async with grace.transaction():
+            await grace.execute("SELECT FROM cogency.events")
+            await root.execute("SELECT cogency.expire()")
+            assert await root.fetchval("SELECT to_regclass('cogency.events_2020_01')")
+            assert await ada.fetchval("SELECT min(number) FROM cogency.events") == 1
+        await root.execute("SELECT cogency.expire()")
+        assert not await root.fetchval("SELECT to_regclass('cogency.events_2020_01')")
+
+
 async def test_a_withdrawal_waits_for_rows_that_move(server: Server, database: str) -> None:
     async with as_user(server, database, "ada") as ada, as_user(server, database, "root") as root:
         await add(ada, "ada", "t", "team")
@@ -561,6 +583,70 @@ async def test_an_administrator_administers_and_reads_nothing(server: Server, da
         finally:
             await root.execute("REVOKE cogency_admin FROM mallory")
         assert await seen(ada) == set()
+
+
+async def test_no_cost_makes_the_usage_of_the_team_infinite(server: Server, database: str) -> None:
+    sql = "INSERT INTO cogency.usage VALUES ($1, 'o', $2, 1767225600, 'a', 'b', 1, 1, 0, $3, '{}')"
+    async with as_user(server, database, "ada") as ada, as_user(server, database, "root") as root:
+        await add(ada, "ada", "o", "own")
+        for cost in (1.7e308, -1e13):
+            with pytest.raises(asyncpg.CheckViolationError):
+                await ada.execute(sql, ORIGIN["ada"], 7, cost)
+        await ada.execute(sql, ORIGIN["ada"], 7, 1e12)
+        await root.execute("GRANT cogency_usage TO ada")
+        async with as_user(server, database, "ada") as again:
+            rows = await again.fetch("SELECT cost FROM cogency.team_usage(0, 1e12)")
+        await root.execute("REVOKE cogency_usage FROM ada")
+        assert sorted(row["cost"] for row in rows) == [0.5, 1e12]
+
+
+@pytest.mark.parametrize("column", ["began", "ended", "stale", "changed"])
+async def test_what_the_server_notes_of_a_conversation_is_no_members_to_write(
+    server: Server, database: str, column: str
+) -> None:
+    async with as_user(server, database, "ada") as ada:
+        await add(ada, "ada", "t", "team")
+        with pytest.raises(asyncpg.InsufficientPrivilegeError):
+            await ada.execute(f"INSERT INTO cogency.conversations ({column}) VALUES (DEFAULT)")
+        await ada.execute("UPDATE cogency.conversations SET changed = 'infinity', updated = 1e300")
+        sql = "SELECT changed <= clock_timestamp() AND updated < 1e11 FROM cogency.conversations"
+        assert await ada.fetchval(sql)
+
+
+async def test_a_step_bounds_what_was_written_before(
+    server: Server, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = f"{database}_before"
+    monkeypatch.setattr(schema, "STEPS", schema.STEPS[:5])
+    await set_up(server, name)
+    monkeypatch.undo()
+    async with as_user(server, name, "root") as root, as_user(server, name, "ada") as ada:
+        await add(ada, "ada", "t", "team")
+        await ada.execute(
+            "UPDATE cogency.conversations SET changed = 'infinity', updated = 1e300, cost = 1e300"
+        )
+        await root.execute("UPDATE cogency.usage SET cost = 1.7e308")
+        await root.execute(setup_script())
+        row = await root.fetchrow("SELECT changed <= now(), updated < 1e11, cost FROM cogency.conversations")
+        assert tuple(row) == (True, True, 0)
+        assert await root.fetchval("SELECT cost FROM cogency.usage") is None
+
+
+async def test_pages_are_not_compressed_where_a_member_sees_their_size(server: Server, database: str) -> None:
+    other = await connect(server.url("root", "postgres"))
+    await other.execute("ALTER SYSTEM SET wal_compression = on")
+    await other.execute("SELECT pg_reload_conf()")
+    try:
+        async with as_user(server, database, "root") as root:
+            await root.execute(setup_script())
+        async with as_user(server, database, "ada") as ada:
+            assert await ada.fetchval("SELECT current_setting('wal_compression')") == "off"
+            with pytest.raises(asyncpg.InsufficientPrivilegeError):
+                await ada.execute("SET wal_compression = on")
+    finally:
+        await other.execute("ALTER SYSTEM RESET wal_compression")
+        await other.execute("SELECT pg_reload_conf()")
+        await other.close()
 
 
 async def test_only_those_who_may_see_the_usage_of_the_team(server: Server, database: str) -> None:

@@ -1,6 +1,7 @@
 """The search there finds what a naive scan finds, in the same order as the search here."""
 
 import sqlite3
+import time
 from typing import Any
 
 import pytest
@@ -292,6 +293,32 @@ async def test_invalid_conversations_are_passed_over(
             page = await search(connection, parse("needle"), order=order, limit=2)
             assert [each.match.conversation.original for each in page.found] == [ids[0]]
             assert page.next is None
+
+
+@pytest.mark.parametrize("count", [300, pytest.param(3_000, marks=pytest.mark.exhaustive)])
+async def test_invalid_conversations_of_one_member_hide_nothing_of_others(
+    ada: Member, grace: Member, server: Server, database: str, count: int
+) -> None:
+    for number in range(3):
+        await ada.say((await ada.begin()).id, f"needle {number}")
+    ada.share()
+    await ada.push()
+    async with grace.connected() as connection:
+        origin = "c" * 20
+        await connection.execute("SELECT cogency.register($1, 'x')", origin)
+        await connection.execute(
+            "INSERT INTO cogency.conversations (origin, id, project, share, title, turns, cost, updated, trashed,"
+            " folded_title, folded_model, folded_directory, folded_branch, record, changing, position, revision)"
+            " SELECT $1, n, 'x', 'team', '', 1, 0, 1e11 + n, false, 'needle', '', '', '', '{}', '', '{}', 1"
+            " FROM generate_series(1, $2::integer) n",
+            *(origin, count),
+        )
+        (updated,) = await connection.fetchrow("SELECT max(updated) FROM cogency.conversations")
+        assert updated < time.time() + 2 * 86_400
+        for order in ("newest", "best"):
+            assert len(await all_pages(connection, "needle", order, 2)) == 3
+        page = await search(connection, parse("needle"), order="newest", limit=2)
+        assert len(page.found) == 2
 
 
 async def test_text_cannot_leave_its_place_in_the_query(ada: Member) -> None:

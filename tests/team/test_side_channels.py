@@ -104,6 +104,21 @@ async def test_a_search_reads_nothing_of_what_its_user_may_not_see(
         assert await _work(ada, HIDDEN) != await _work(ada, ABSENT)
 
 
+async def test_edits_of_a_narrower_sub_agent_are_not_compared(server: Server, database: str) -> None:
+    async with as_user(server, database, "ada") as ada, as_user(server, database, "grace") as grace:
+        await add(ada, "ada", "root", "team")
+        await add(ada, "ada", "sub", "own")
+        sql = "INSERT INTO cogency.edits VALUES ($1, $2, $3, 1767225600, 'root', 'edit', $4, $5, 'x', '{}')"
+        await ada.execute(sql, ORIGIN["ada"], "sub", 7, "hidden.py", HIDDEN)
+        await ada.execute(sql, ORIGIN["ada"], "root", 8, "shared.py", OWN)
+        for kind, own, hidden in (("term", OWN, HIDDEN), ("file", "shared.py", "hidden.py")):
+            for connection, seen in ((grace, [own]), (ada, [own, hidden])):
+                for text in (own, hidden):
+                    asked = json.dumps({"documents": [[kind, text]]})
+                    found = await connection.fetch("SELECT id FROM cogency.search($1, 20)", asked)
+                    assert [row["id"] for row in found] == (["root"] if text in seen else [])
+
+
 SETTINGS = (
     *("enable_bitmapscan", "enable_seqscan", "enable_indexscan", "enable_hashjoin", "enable_mergejoin"),
     *("enable_memoize", "enable_material", "enable_sort", "enable_nestloop", "enable_indexonlyscan"),

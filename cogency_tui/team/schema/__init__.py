@@ -21,6 +21,7 @@ STEPS: tuple[Step, ...] = (
     Step("0003_windows", 1),
     Step("0004_members", 4),
     Step("0005_readers", 5),
+    Step("0006_bounds", 5),
 )
 
 VERSION = len(STEPS)
@@ -76,6 +77,15 @@ BEGIN
     IF current_setting('server_encoding') <> 'UTF8' THEN
         RAISE 'The database has the encoding %, and UTF8 is needed', current_setting('server_encoding');
     END IF;
+    -- Users see how much their statements log: a compressed page is smaller where others have the same text.
+    BEGIN
+        EXECUTE format('ALTER DATABASE %I SET wal_compression = off', current_database());
+    EXCEPTION WHEN insufficient_privilege THEN
+        IF current_setting('wal_compression') <> 'off' THEN
+            RAISE WARNING 'By wal_compression, members can guess words of others' USING HINT =
+                format('As a superuser: ALTER DATABASE %I SET wal_compression = off', current_database());
+        END IF;
+    END;
     FOREACH name IN ARRAY ARRAY['cogency_member', 'cogency_usage', 'cogency_admin'] LOOP
         IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = name) THEN
             EXECUTE format('CREATE ROLE %I NOLOGIN', name);
