@@ -10,7 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from cogency_tui.agent.recall.results import Hit
+from cogency_tui.agent.recall.results import as_hit
 from cogency_tui.cli.recall import describe_hit
 from cogency_tui.cli.standard_streams import agreed, print_json, print_text, talk
 from cogency_tui.cli.sync import copied_words
@@ -19,7 +19,6 @@ from cogency_tui.errors import HistoryServerError, UsageError
 from cogency_tui.safe_text import one_line
 from cogency_tui.store.search.query import parse
 from cogency_tui.store.search.searcher import Order
-from cogency_tui.store.search.snippets import snippet
 from cogency_tui.store.store import Store
 from cogency_tui.team import sharing
 from cogency_tui.team.address import address_of
@@ -305,37 +304,21 @@ async def search_team(
         talk(f"Searched as text: {problem}.")
     for each in page.found:
         found = each.match.conversation
-        hits = [_hit(document, parsed.terms) for document in each.match.hits]
+        hits = [as_hit(document, parsed, max(document.source, 0)) for document in each.match.hits]
         if as_json:
             facts = {"owner": each.owner, "machine": each.machine, "shared_as": each.project}
             print_json({**facts, "conversation": asdict(found), "hits": [asdict(hit) for hit in hits]})
             continue
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime(found.updated))
         facts = (found.original, when, one_line(f"{each.owner} in {each.project}"))
-        print_text(
-            "\n".join(
-                [one_line(found.title) or "Untitled", f"  {'  '.join(facts)}", *map(describe_hit, hits)]
-            )
-        )
+        lines = [one_line(found.title) or "Untitled", f"  {'  '.join(facts)}", *map(describe_hit, hits)]
+        print_text("\n".join([*lines, "  …"] if each.match.more else lines))
     if not as_json and page.next is not None:
         invalid = "Nothing was found in time: too many conversations there are invalid."
         talk(f"More matches: use --limit {limit * 2}." if page.found else invalid)
     elif not as_json and not page.found:
         talk("Nothing of the team's matches.")
     return 0 if page.found else 1
-
-
-def _hit(document: Any, terms: tuple[str, ...]) -> Hit:
-    text, marks = snippet(document, terms)
-    return Hit(
-        event=max(document.source, 0),
-        within=document.conversation,
-        kind=document.kind,
-        tool=document.tool,
-        timestamp=document.timestamp,
-        text=text,
-        marks=marks,
-    )
 
 
 async def _require_usage(connection: Connection) -> None:
@@ -385,7 +368,7 @@ def _table(rows: Iterable[Any]) -> list[str]:
         figures = [f"{int(row[name] or 0):,}" for name in ("requests", "input", "output")]
         # The names of projects that are shared with nobody are not there.
         names = [one_line(name) for name in (row["owner"], row["project"] or "(own)", row["model"])]
-        cells.append([*names, *figures, f"${row['cost'] or 0:.2f}"])
+        cells.append([*names, *figures, "–" if row["cost"] is None else f"${row['cost']:.2f}"])
     widths = [max(len(row[at]) for row in cells) for at in range(7)]
     return [
         "  ".join(

@@ -62,6 +62,12 @@ async def test_a_team_from_the_setup_to_a_withdrawal(server: Server, database: s
     assert status == 0
     assert "»greet.py«" in found
     assert "ada in shop" in found
+    hits = [
+        shell("recall", *option, "file:greet.py")[1].splitlines()[2:]
+        for shell, option in ((grace, ("--team",)), (ada, ()))
+    ]
+    assert hits[0] == hits[1] != []
+    assert "»greet.py«" in hits[0][0]
     [hit] = [json.loads(line) for line in grace("recall", "--team", "--json", "hello")[1].splitlines()]
     id = hit["conversation"]["original"]
     assert grace("recall", "--team", "nothing of it")[0] == 1
@@ -77,6 +83,8 @@ async def test_a_team_from_the_setup_to_a_withdrawal(server: Server, database: s
     status, used, _ = grace("usage", "--team")
     assert status == 0
     assert "ada   shop" in used
+    # The offline model has no price.
+    assert used.rstrip().endswith("–")
     assert "the role 'ada' lacks cogency_usage" in ada("usage", "--team")[2]
 
     assert "1 conversation withdrawn" in ada("history", "withdraw", id)[1]
