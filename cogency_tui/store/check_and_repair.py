@@ -11,7 +11,7 @@ import sqlite3
 import struct
 import time
 from collections import Counter
-from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -288,6 +288,7 @@ def _restored(path: Path, copies: Sequence[CheckedCopy], through: int, *, is_sou
     done: list[str] = []
     with closing(_connected(path)) as connection:
         done += _rechained(connection, copies)
+        done += _mended(connection)
         report = event_chain.verify(connection)
         last = event_chain.next_number(connection) - 1
         report.missing += range(last + 1, through + 1) if through - last < _MOST_BEHIND else ()
@@ -415,6 +416,15 @@ def _rechained(connection: sqlite3.Connection, copies: Sequence[CheckedCopy]) ->
     yield "The hash chain was missing, and has been built again."
 
 
+def _mended(connection: sqlite3.Connection) -> Iterator[str]:
+    """Replace the entries of the chain that the others and the events prove to be damaged."""
+    entries = event_chain.verify(connection).entries
+    if entries:
+        with _transaction(connection):
+            event_chain.mend(connection, entries)
+        yield f"The hash chain was damaged at {_numbers(entries)}, and has been mended."
+
+
 def _completed(
     connection: sqlite3.Connection, source: sqlite3.Connection, copy: CheckedCopy
 ) -> Iterator[str]:
@@ -514,14 +524,24 @@ def _restored_from(
     return {*event_chain.restore(connection, numbers, source)}
 
 
-def _events(numbers: Sequence[int]) -> str:
-    """Name events by their numbers: `3 events (5–6, 9) were`."""
+def _numbers(entries: Iterable[event_chain.Entry]) -> str:
+    """Name the places of entries in the chain: `events 5–6, 9`."""
+    numbers = [entry.seq for entry in entries]
+    return f"event{'' if len(numbers) == 1 else 's'} {_spans(numbers)}"
+
+
+def _spans(numbers: Iterable[int]) -> str:
     named = [
         f"{first}" if first == last else f"{first}–{last}"
         for first, last in event_chain.spans(sorted(numbers))
     ]
     more = f" and {len(named) - _MOST_SPANS:,} more places" if len(named) > _MOST_SPANS else ""
-    listed = f"({', '.join(named[:_MOST_SPANS])}{more})"
+    return f"{', '.join(named[:_MOST_SPANS])}{more}"
+
+
+def _events(numbers: Sequence[int]) -> str:
+    """Name events by their numbers: `3 events (5–6, 9) were`."""
+    listed = f"({_spans(numbers)})"
     return f"1 event {listed} was" if len(numbers) == 1 else f"{len(numbers):,} events {listed} were"
 
 
@@ -875,6 +895,8 @@ def _history(
         yield Damage(path, f"{_events(report.altered)} changed by another program", True)
     if report.added:
         yield Damage(path, f"{_events(report.added)} added by another program", True)
+    if report.entries:
+        yield Damage(path, f"the hash chain is damaged at {_numbers(report.entries)}", True)
     is_sound = is_sound and report.is_whole and not report.added
     yield from _unlike_copies(connection, path, copies, is_sound=is_sound)
     for copy in usable(copies):

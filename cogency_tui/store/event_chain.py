@@ -31,6 +31,9 @@ _BYTES = (
     "CAST(type AS BLOB), timestamp, CAST(conversation_id AS BLOB), CAST(unit AS BLOB), CAST(body AS BLOB)"
 )
 _EVENTS = f"SELECT seq, {_BYTES} FROM events"
+_ENTRIES = (
+    f"SELECT seq, coalesce(CAST(before AS BLOB), x''), coalesce(CAST(digest AS BLOB), x''), lost FROM {TABLE}"
+)
 _TEXTS = "type, timestamp, unit, body"
 _AT_ONCE = 60.0
 """Seconds between migrations of one start."""
@@ -59,8 +62,8 @@ def next_number(connection: sqlite3.Connection) -> int:
 def extend(connection: sqlite3.Connection, after: int) -> None:
     """Append an entry for each event above the number `after`, which have none, in the caller's
     transaction."""
-    last = connection.execute(f"SELECT digest FROM {TABLE} ORDER BY seq DESC LIMIT 1").fetchone()
-    digest = last[0] if last else START
+    last = connection.execute(f"{_ENTRIES} ORDER BY seq DESC LIMIT 1").fetchone()
+    digest = Entry._make(last).digest if last else START
     rows = connection.execute(f"{_EVENTS} WHERE seq > ? ORDER BY seq", (after,))
     with closing(rows):
         for seq, *columns in rows:
@@ -83,7 +86,8 @@ class Entry(NamedTuple):
 class ChainReport:
     """What a verification found: the numbers of `events` and of those `verified`, and the numbers of the
     events that are `missing` or `altered`. `lost` events are known to be from an earlier repair. `unchained`
-    ones have no entry; `added` are those of them that no earlier version can have written.
+    ones have no entry; `added` are those of them that no earlier version can have written. `entries` are
+    damaged themselves, here as their events and the entries beside them prove that they were.
     """
 
     events: int = 0
@@ -93,11 +97,12 @@ class ChainReport:
     missing: list[int] = field(default_factory=list[int])
     altered: list[int] = field(default_factory=list[int])
     added: list[int] = field(default_factory=list[int])
+    entries: list[Entry] = field(default_factory=list[Entry])
 
     @property
     def is_whole(self) -> bool:
-        """True if no event is missing or altered."""
-        return not (self.missing or self.altered)
+        """True if no event is missing or altered, and no entry damaged."""
+        return not (self.missing or self.altered or self.entries)
 
 
 def verify(connection: sqlite3.Connection) -> ChainReport:
@@ -107,11 +112,13 @@ def verify(connection: sqlite3.Connection) -> ChainReport:
         sqlite3.Error: a page cannot be read.
     """
     report = ChainReport()
-    entries = connection.execute(f"SELECT seq, before, digest, lost FROM {TABLE} ORDER BY seq")
+    entries = connection.execute(f"{_ENTRIES} ORDER BY seq")
     rows = connection.execute(f"{_EVENTS} ORDER BY seq")
     with closing(entries), closing(rows):
         last, through = Entry(0, START, START, None), START
         """The last entry, and the digest of the events without one behind it."""
+        proposed: dict[bytes, Entry] = {}
+        """What the last entry should be, by its digest, where its event does not agree with it."""
         unchained: list[int] = []
         without: list[int] = []
         for seq, entry, row in _merged(map(Entry._make, entries), rows):
@@ -120,6 +127,21 @@ def verify(connection: sqlite3.Connection) -> ChainReport:
                 through = _linked(through, seq, row or ())
                 unchained.append(seq)
                 continue
+            if not unchained and entry.before in proposed:
+                last = proposed[entry.before]
+                through = last.digest
+                report.entries.append(last)
+                report.verified += 1
+                if last.lost is None:
+                    report.altered.remove(last.seq)
+                else:
+                    report.lost -= 1
+            own = b"" if row is None else _linked(entry.before, seq, row)
+            other = own if entry.before == last.digest or row is None else _linked(last.digest, seq, row)
+            if own != entry.digest == other and not unchained:
+                entry, own = entry._replace(before=last.digest), other
+                report.entries.append(entry)
+            is_doubted = report.altered[-1:] == [last.seq]
             if entry.before == through and entry.before != last.digest:
                 # Their entries are lost, and prove to be theirs by the one behind.
                 report.verified += len(unchained)
@@ -129,13 +151,19 @@ def verify(connection: sqlite3.Connection) -> ChainReport:
                 if entry.before != last.digest and not is_beside:
                     gap = sorted({*range(last.seq + 1, seq)}.difference(unchained))
                     report.missing += gap
-                    report.altered += [] if gap or unchained else [seq]
+                    report.altered += [] if gap or unchained or is_doubted else [seq]
+            proposed = {}
             if row is None:
                 _count(report, report.missing, entry)
-            elif _linked(entry.before, seq, row) == entry.digest:
+            elif own == entry.digest:
                 report.verified += 1
             else:
-                _count(report, report.altered, entry)
+                if report.altered[-1:] != [seq]:
+                    _count(report, report.altered, entry)
+                proposed = {
+                    other: Entry(seq, last.digest, other, entry.lost),
+                    own: entry._replace(digest=own),
+                }
             last, through, unchained = entry, entry.digest, []
         without += unchained
     report.unchained = len(without)
@@ -165,7 +193,7 @@ def _count(report: ChainReport, wrong: list[int], entry: Entry) -> None:
 
 def last_entry(connection: sqlite3.Connection, number: int) -> Entry | None:
     """Return the last entry up to this number."""
-    sql = f"SELECT seq, before, digest, lost FROM {TABLE} WHERE seq <= ? ORDER BY seq DESC LIMIT 1"
+    sql = f"{_ENTRIES} WHERE seq <= ? ORDER BY seq DESC LIMIT 1"
     row = connection.execute(sql, (number,)).fetchone()
     return None if row is None else Entry._make(row)
 
@@ -184,26 +212,70 @@ def restore(connection: sqlite3.Connection, numbers: Iterable[int], copy: sqlite
         row = copy.execute(f"{_EVENTS} WHERE seq = ?", (number,)).fetchone()
         if row is None or there is None or there.seq != number:
             continue
-        if own is None or own.seq != number:
-            # Its entry is lost as well: it follows the same one.
-            if (START if own is None else own.digest) != there.before:
+        if own is None or own.seq != number or _linked(own.before, number, row[1:]) != own.digest:
+            # Its entry is lost or damaged as well, unless it is that of another event here.
+            if not _is_proven(copy, there, number) or _is_proven(connection, own, number):
                 continue
-            own = there
-            connection.execute(
-                f"INSERT INTO {TABLE} (seq, before, digest) VALUES (?, ?, ?)",
-                (number, own.before, own.digest),
-            )
-        if _linked(own.before, number, row[1:]) == own.digest:
-            values = copy.execute(f"SELECT {columns} FROM events WHERE seq = ?", (number,)).fetchone()
-            connection.execute(f"INSERT OR REPLACE INTO events ({columns}) VALUES (?, ?, ?, ?, ?, ?)", values)
-            restored.append(number)
+            if not _put(connection, there):
+                continue
+        values = copy.execute(f"SELECT {columns} FROM events WHERE seq = ?", (number,)).fetchone()
+        connection.execute(f"INSERT OR REPLACE INTO events ({columns}) VALUES (?, ?, ?, ?, ?, ?)", values)
+        restored.append(number)
     return restored
+
+
+def _is_proven(connection: sqlite3.Connection, entry: Entry | None, number: int) -> bool:
+    """Return whether there is an event of this number, and an entry of it that agrees with it."""
+    row = connection.execute(f"{_EVENTS} WHERE seq = ?", (number,)).fetchone()
+    if row is None or entry is None or entry.seq != number:
+        return False
+    return _linked(entry.before, number, row[1:]) == entry.digest
+
+
+def _put(connection: sqlite3.Connection, entry: Entry) -> bool:
+    """Put the entry of an event in its place, unless those beside contradict it; return whether they do not.
+
+    Events that were stored since a damaged entry continue that one: if its event is the same, they are linked
+    anew.
+    """
+    own, behind = last_entry(connection, entry.seq), _next_entry(connection, entry.seq)
+    before = last_entry(connection, entry.seq - 1)
+    if entry.before != (START if before is None else before.digest):
+        return False
+    is_continued = behind is None or behind.seq != entry.seq + 1 or behind.before == entry.digest
+    is_own_continued = own is not None and own.seq == entry.seq and behind and behind.before == own.digest
+    if not (is_continued or (is_own_continued and _is_proven(connection, entry, entry.seq))):
+        return False
+    sql = f"INSERT OR REPLACE INTO {TABLE} (seq, before, digest) VALUES (?, ?, ?)"
+    connection.execute(sql, entry[:3])
+    if not is_continued:
+        _link_again(connection, entry)
+    return True
+
+
+def _link_again(connection: sqlite3.Connection, last: Entry) -> None:
+    """Link the entries behind one to it, as far as they continue each other and agree with their events."""
+    entry = _next_entry(connection, last.seq)
+    before = None if entry is None else entry.before
+    while entry is not None and entry.before == before and _is_proven(connection, entry, entry.seq):
+        (row,) = connection.execute(f"{_EVENTS} WHERE seq = ?", (entry.seq,))
+        before, digest = entry.digest, _linked(last.digest, entry.seq, row[1:])
+        last = entry._replace(before=last.digest, digest=digest)
+        mend(connection, [last])
+        entry = _next_entry(connection, last.seq)
+
+
+def mend(connection: sqlite3.Connection, entries: Iterable[Entry]) -> None:
+    """Replace damaged entries by these, in the caller's transaction."""
+    for entry in entries:
+        sql = f"UPDATE {TABLE} SET before = ?, digest = ? WHERE seq = ?"
+        connection.execute(sql, (entry.before, entry.digest, entry.seq))
 
 
 def take(connection: sqlite3.Connection, copy: sqlite3.Connection) -> int:
     """Take the chain of a `copy` into a database without one; return the number of its last entry."""
     last = 0
-    for row in copy.execute(f"SELECT seq, before, digest, lost FROM {TABLE} ORDER BY seq"):
+    for row in copy.execute(f"{_ENTRIES} ORDER BY seq"):
         connection.execute(f"INSERT INTO {TABLE} VALUES (?, ?, ?, ?)", row)
         last = row[0]
     return last
@@ -240,8 +312,7 @@ def _is_contradicted(connection: sqlite3.Connection, copy: sqlite3.Connection, n
     own = last_entry(connection, number)
     if own is None or own.seq != number:
         return False
-    rows = (each.execute(f"{_EVENTS} WHERE seq = ?", (number,)).fetchone() for each in (connection, copy))
-    return not any(row is not None and _linked(own.before, number, row[1:]) == own.digest for row in rows)
+    return not (_is_proven(connection, own, number) or _is_proven(copy, own, number))
 
 
 def complete(
@@ -294,7 +365,7 @@ def accept_added(connection: sqlite3.Connection, numbers: Iterable[int], now: fl
 
 
 def _next_entry(connection: sqlite3.Connection, number: int) -> Entry | None:
-    sql = f"SELECT seq, before, digest, lost FROM {TABLE} WHERE seq > ? ORDER BY seq LIMIT 1"
+    sql = f"{_ENTRIES} WHERE seq > ? ORDER BY seq LIMIT 1"
     row = connection.execute(sql, (number,)).fetchone()
     return None if row is None else Entry._make(row)
 

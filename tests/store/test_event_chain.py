@@ -261,6 +261,56 @@ async def test_lost_last_events_come_back_beside_later_ones(directory: Path) -> 
     assert (await _texts(directory, first.id))[-1] == "later"
 
 
+DAMAGED_VALUES = ("'abc'", "7", "x''", "x'00'", "randomblob(16)")
+
+
+@pytest.mark.parametrize("seq", [1, 3, 5])
+@pytest.mark.parametrize("columns", ["before", "digest", "before, digest"])
+@pytest.mark.parametrize("value", DAMAGED_VALUES)
+async def test_a_damaged_entry_is_mended_and_no_event_called_changed(
+    directory: Path, seq: int, columns: str, value: str
+) -> None:
+    (made,) = await _filled(directory, 5)
+    before = await _texts(directory, made.id)
+    make_copy(directory, time.time())
+    values = ", ".join(f"{name} = {value}" for name in columns.split(", "))
+    _meddle(directory, f"UPDATE event_chain SET {values} WHERE seq = {seq}")
+    # It is read as what was stored: nothing else fails of it.
+    async with await Store.open(directory) as store:
+        await store.append(made.id, said("later"))
+    assert check(directory)
+    done = repair(directory)
+    assert done
+    assert not [line for line in done if line.startswith("Lost")]
+    assert check(directory) == []
+    assert repair(directory) == []
+    assert _report(directory).verified == 6
+    assert await _texts(directory, made.id) == [*before, "later"]
+
+
+@pytest.mark.parametrize("columns", ["before", "digest", "before, digest"])
+async def test_the_events_prove_a_damaged_entry_without_a_copy(directory: Path, columns: str) -> None:
+    await _filled(directory, 5)
+    values = ", ".join(f"{name} = 'abc'" for name in columns.split(", "))
+    _meddle(directory, f"UPDATE event_chain SET {values} WHERE seq IN (1, 3)")
+    assert [damage.what for damage in check(directory)] == ["the hash chain is damaged at events 1, 3"]
+    assert repair(directory) == ["The hash chain was damaged at events 1, 3, and has been mended."]
+    assert check(directory) == []
+
+
+async def test_a_damaged_entry_hides_no_changed_event(directory: Path) -> None:
+    await _filled(directory, 5)
+    copy = make_copy(directory, time.time())
+    _meddle(
+        directory,
+        "UPDATE events SET body = replace(body, 'message', 'massage') WHERE seq = 3",
+        "UPDATE event_chain SET digest = 'abc' WHERE seq = 3",
+    )
+    assert [damage.what for damage in check(directory)] == ["1 event (3) was changed by another program"]
+    assert repair(directory) == [f"1 event (3) was restored from {copy}."]
+    assert check(directory) == []
+
+
 async def test_a_missing_chain_is_built_again_from_the_copy(directory: Path) -> None:
     await _filled(directory, 5)
     make_copy(directory, time.time())
