@@ -11,6 +11,7 @@ import hashlib
 import os
 import re
 import secrets
+import stat
 import time
 import zlib
 from collections.abc import Collection, Generator, Iterator
@@ -275,7 +276,9 @@ class Blobs:
         hasher = hashlib.sha256()
         length = 0
         try:
-            with path.open("rb") as file:
+            with open(path, "rb", opener=_opened) as file:
+                if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                    raise StoreError(f"{path} is no regular file.", _LOST)
                 for piece in _unpacked(file):
                     length += len(piece)
                     if size is not None and length > size:
@@ -309,8 +312,13 @@ class Blobs:
                     yield Path(file.path), file.stat(follow_symlinks=False)
 
 
+def _opened(path: str, flags: int) -> int:
+    """Open a file without waiting for another process, as a FIFO would."""
+    return os.open(path, flags | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
+
+
 def _sync(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    handle = _opened(str(path), os.O_RDONLY)
     try:
         os.fsync(handle)
     finally:

@@ -174,6 +174,24 @@ def test_a_damaged_content_is_an_error_and_put_again_is_whole(blobs: Blobs, data
     assert blobs.read(stored.digest, stored.size) == data
 
 
+def _link_to_zeros(path: Path) -> None:
+    path.symlink_to("/dev/zero")
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, Path.mkdir, _link_to_zeros])
+def test_what_is_no_file_in_place_of_a_content_is_an_error(
+    blobs: Blobs, make: Callable[[Path], object]
+) -> None:
+    stored = blobs.put_bytes(b"line\n" * 500)
+    (path,) = files(blobs)
+    path.unlink()
+    make(path)
+
+    assert not blobs.has(stored.digest)
+    with pytest.raises(StoreError, match=r"no regular file|Is a directory"):
+        blobs.read(stored.digest, stored.size)
+
+
 def test_a_bomb_in_place_of_a_content_is_not_unpacked(blobs: Blobs) -> None:
     stored = blobs.put_bytes(b"small\n" * 100)
     (path,) = files(blobs)
