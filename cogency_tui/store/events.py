@@ -27,7 +27,7 @@ from cogency_tui.protocol.events import (
     begins_turn,
     is_persisted,
 )
-from cogency_tui.protocol.transcript import shown_text
+from cogency_tui.protocol.transcript import is_private_command, shown_text
 from cogency_tui.store import event_chain
 from cogency_tui.store.column_text import from_column, to_column
 from cogency_tui.store.prompt_text import without_image_chips
@@ -65,7 +65,8 @@ def check_persisted(event: Event) -> None:
 
 def append(connection: sqlite3.Connection, conversation_id: str, event: Event) -> int:
     """Append an event, and update its conversation's row; return the event's sequence number. The first
-    message titles a conversation; of a fork, the first of its own, if it still has its parent's title.
+    message that is no private command titles a conversation; of a fork, the first of its own, if it still has
+    its parent's title.
 
     Raises:
         StoreError: there is no such conversation.
@@ -74,7 +75,8 @@ def append(connection: sqlite3.Connection, conversation_id: str, event: Event) -
         # A clock before 1970: no export has such a time.
         event = cast("Event", {**event, "timestamp": 0.0})
     key = to_column(conversation_id)
-    title = to_column(title_of(event["content"])) if event["type"] == "user" else ""
+    is_titling = event["type"] == "user" and not is_private_command(event)
+    title = to_column(title_of(event["content"])) if event["type"] == "user" and is_titling else ""
     own = title if begins_turn(event) else ""
     # max: neither a clock that was set back nor a recovered draft moves a conversation down the list.
     updated = connection.execute(

@@ -17,6 +17,8 @@ from cogency_tui.protocol.transcript import is_private_command
 from cogency_tui.redaction import Redactor
 from cogency_tui.safe_text import one_line
 from cogency_tui.store.blobs import Blobs
+from cogency_tui.store.column_text import to_column
+from cogency_tui.store.events import decode
 from cogency_tui.store.increments import Position
 from cogency_tui.store.search.documents import Document, of_event, read_documents
 from cogency_tui.store.search.folding import fold
@@ -38,6 +40,7 @@ LONGEST = 32 << 20
 their rows are left out."""
 
 _LONGEST_NAME = 256
+_FIRST = "SELECT body FROM events WHERE conversation_id = ? AND type = 'user' ORDER BY seq LIMIT 1"
 
 
 @dataclass(slots=True)
@@ -68,7 +71,7 @@ def rows_of(
     head = next(given, None)
     if head is None:
         return None
-    row = head["conversation"]
+    row = _without_private_title(connection, head["conversation"])
     record = encoded({"conversation": row, "owner": head["owner"]})
     rows = Rows(row["id"], row, record, to, bool(head["whole"]))
     changing: list[str] = []
@@ -87,6 +90,16 @@ def rows_of(
             changing.append(encoded(line))
     rows.changing = "\n".join(changing)
     return rows
+
+
+def _without_private_title(connection: sqlite3.Connection, row: dict[str, Any]) -> dict[str, Any]:
+    """Return the row of a conversation without a title that is its first command, if this is private: earlier
+    versions gave it one."""
+    if row["renamed"] or not row["title"].startswith("!"):
+        return row
+    first = connection.execute(_FIRST, (to_column(row["id"]),)).fetchone()
+    is_private = first is not None and is_private_command(decode("user", first[0]))
+    return {**row, "title": ""} if is_private else row
 
 
 def _add(rows: list[Row], row: Row) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+import sqlite3
 from io import BytesIO
 from typing import Any
 
@@ -168,6 +169,30 @@ async def test_secrets_opaque_items_and_private_commands_are_never_pushed(
     assert '"ls"' in there
     id = await grace.pull(conversation.id)
     assert len(await grace.store.events(id)) == len(await ada.store.events(conversation.id)) - 1
+
+
+async def test_a_private_command_is_no_title(ada: Member, server: Server, database: str) -> None:
+    ran = {"command": " cat diary", "state": "done", "outcome": "exit 0", "output": "quiet", "duration": 0.1}
+    event: Any = {"type": "user", "timestamp": 1.0, "content": "!  cat diary", "ran": ran}
+    first, before, own = [await ada.begin() for _ in range(3)]
+    for each in (first, before, own):
+        await ada.store.append(each.id, event)
+    await ada.say(first.id, "a question")
+
+    def entitle(connection: sqlite3.Connection) -> None:
+        # As an earlier version did, and as the user may.
+        connection.execute("UPDATE conversations SET title = '! cat diary' WHERE id = ?", (before.id,))
+        sql = "UPDATE conversations SET title = '! my title', renamed = 1 WHERE id = ?"
+        connection.execute(sql, (own.id,))
+
+    await ada.store.database.write(entitle)
+    ada.share()
+    await ada.push()
+    there = await dump(server, database)
+    assert "diary" not in there
+    assert "a question" in there
+    assert "! my title" in there
+    assert (await ada.store.resolve(first.id)).title == "a question"
 
 
 async def test_nothing_derived_from_a_content_that_is_left_out_is_pushed(
