@@ -632,6 +632,41 @@ async def test_a_step_bounds_what_was_written_before(
         assert await root.fetchval("SELECT cost FROM cogency.usage") is None
 
 
+async def test_a_search_does_not_depend_on_how_numbers_are_printed(server: Server, database: str) -> None:
+    async with as_user(server, database, "ada") as ada:
+        for number in range(300):
+            await add(ada, "ada", f"t{number}", "team")
+            sql = "UPDATE cogency.conversations SET updated = $1 WHERE id = $2"
+            await ada.execute(sql, 1767225600.0 + number / 64, f"t{number}")
+        await ada.execute("SET extra_float_digits = -15")
+        rows = await ada.fetch("SELECT id FROM cogency.search('{}', 1000)")
+        assert len(rows) == len({row["id"] for row in rows}) == 300
+
+
+async def test_a_conversation_narrowed_while_it_is_indexed_stays_to_be_indexed(
+    server: Server, database: str
+) -> None:
+    async with (
+        as_user(server, database, "ada") as ada,
+        as_user(server, database, "ada") as other,
+        as_user(server, database, "root") as root,
+    ):
+        await root.execute("INSERT INTO cogency.members VALUES ('shop', 'ada')")
+        await add(ada, "ada", "t", "team")
+        await ada.execute("UPDATE cogency.conversations SET share = 'project'")
+        async with root.transaction():
+            await root.execute("SELECT FROM cogency.events FOR UPDATE")
+            indexing = asyncio.create_task(ada.fetchval("SELECT cogency.reindex(100)"))
+            await wait_for_a_lock(root, "ada")
+            narrowing = asyncio.create_task(other.execute("UPDATE cogency.conversations SET share = 'own'"))
+        await indexing
+        await narrowing
+        while await ada.fetchval("SELECT cogency.reindex(100)"):
+            pass
+        sql = "SELECT e.readers = c.readers AND NOT stale FROM cogency.conversations c, cogency.events e"
+        assert await root.fetchval(sql)
+
+
 async def test_pages_are_not_compressed_where_a_member_sees_their_size(server: Server, database: str) -> None:
     other = await connect(server.url("root", "postgres"))
     await other.execute("ALTER SYSTEM SET wal_compression = on")

@@ -104,6 +104,36 @@ async def test_a_search_reads_nothing_of_what_its_user_may_not_see(
         assert await _work(ada, HIDDEN) != await _work(ada, ABSENT)
 
 
+COLLIDING = {
+    "user ada": "shop|t)^AB['.#hv",
+    "project shop": "shopwW7V7ILgusA5",
+    "team": "shop{|b:^#DNip#V",
+}
+"""Names of projects whose readers have the seed of others, made for it: the hash can be inverted."""
+
+
+@pytest.mark.parametrize("readers", COLLIDING)
+async def test_no_project_has_the_keys_of_another_group(server: Server, database: str, readers: str) -> None:
+    adding = "INSERT INTO cogency.members VALUES ($1, 'grace')"
+    async with as_user(server, database, "root") as root, as_user(server, database, "ada") as ada:
+        name = COLLIDING[readers]
+        sql = "SELECT cogency.seed($1) = cogency.seed('project ' || $2)"
+        assert await root.fetchval(sql, readers, name)
+        await root.execute(adding, "shop")
+        with pytest.raises(asyncpg.CheckViolationError):
+            await root.execute(adding, name)
+        # Nor if the other group comes later: as members added under an earlier version, or before the role.
+        await root.execute("DELETE FROM cogency.members")
+        await root.execute("ALTER TABLE cogency.members DISABLE TRIGGER require_own_seed")
+        await root.execute(adding, name)
+        await root.execute("ALTER TABLE cogency.members ENABLE TRIGGER require_own_seed")
+        with pytest.raises(asyncpg.CheckViolationError):
+            if readers == "project shop":
+                await root.execute("INSERT INTO cogency.members VALUES ('shop', 'ada')")
+            else:
+                await add(ada, "ada", "t", "team" if readers == "team" else "own")
+
+
 async def test_edits_of_a_narrower_sub_agent_are_not_compared(server: Server, database: str) -> None:
     async with as_user(server, database, "ada") as ada, as_user(server, database, "grace") as grace:
         await add(ada, "ada", "root", "team")

@@ -115,3 +115,79 @@ BEGIN
     RETURN removed;
 END
 $$;
+
+-- The keys of a group of readers in the index begin with a hash of its name, which can be inverted: a project whose name
+-- was made for it would have the keys of another group.
+CREATE FUNCTION cogency.seed(readers text) RETURNS bigint
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN hashtextextended(readers COLLATE "C", 0::bigint);
+CREATE FUNCTION cogency.require_own_seed() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET client_min_messages = notice AS $$
+DECLARE
+    given text;
+    others text[];
+BEGIN
+    IF TG_TABLE_NAME = 'members' THEN
+        given := 'project ' || NEW.project;
+        others := ARRAY(SELECT 'user ' || r.rolname FROM pg_roles r) || ARRAY(
+            SELECT c.readers FROM cogency.conversations c WHERE cogency.seed(c.readers) = cogency.seed(given)
+        );
+    ELSE
+        given := NEW.readers;
+    END IF;
+    others := others || 'team'::text || ARRAY(SELECT DISTINCT 'project ' || m.project FROM cogency.members m);
+    IF EXISTS (
+        SELECT FROM unnest(others) other WHERE cogency.seed(other) = cogency.seed(given) AND other <> given
+    ) THEN
+        RAISE check_violation USING MESSAGE = 'the name of the project cannot be used', HINT = 'Choose another one.';
+    END IF;
+    RETURN NULL;
+END
+$$;
+REVOKE ALL ON FUNCTION cogency.seed, cogency.require_own_seed FROM PUBLIC;
+CREATE TRIGGER require_own_seed AFTER INSERT OR UPDATE ON cogency.members
+    FOR EACH ROW EXECUTE FUNCTION cogency.require_own_seed();
+CREATE TRIGGER require_own_seed AFTER INSERT OR UPDATE OF share, project ON cogency.conversations
+    FOR EACH ROW EXECUTE FUNCTION cogency.require_own_seed();
+
+-- A conversation that is shared in another way while it is indexed again stays to be indexed.
+CREATE OR REPLACE FUNCTION cogency.reindex(most integer) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+SET client_min_messages = notice SET standard_conforming_strings = on AS $$
+DECLARE
+    room integer := most;
+    changed integer;
+    each record;
+BEGIN
+    IF NOT EXISTS (SELECT FROM cogency.conversations c WHERE c.owner = session_user AND c.stale) THEN
+        RETURN false;
+    END IF;
+    PERFORM cogency.take_turn();
+    -- Wait for rows that move to another partition: they would not be found.
+    LOCK TABLE cogency.events, cogency.edits IN ROW EXCLUSIVE MODE;
+    FOR each IN
+        SELECT c.origin, c.id, c.readers FROM cogency.conversations c WHERE c.owner = session_user AND c.stale FOR NO KEY UPDATE
+    LOOP
+        UPDATE cogency.events e SET readers = each.readers FROM (
+            SELECT o.number, o.at FROM cogency.events o
+            WHERE o.origin = each.origin AND o.conversation = each.id AND o.readers <> each.readers LIMIT room
+        ) o WHERE e.origin = each.origin AND e.conversation = each.id AND e.number = o.number AND e.at = o.at;
+        GET DIAGNOSTICS changed = ROW_COUNT;
+        room := room - changed;
+        UPDATE cogency.edits e SET readers = each.readers FROM (
+            SELECT o.number, o.at FROM cogency.edits o
+            WHERE o.origin = each.origin AND o.conversation = each.id AND o.readers <> each.readers LIMIT room
+        ) o WHERE e.origin = each.origin AND e.conversation = each.id AND e.number = o.number AND e.at = o.at;
+        GET DIAGNOSTICS changed = ROW_COUNT;
+        room := room - changed;
+        IF room <= 0 THEN
+            RETURN true;
+        END IF;
+        UPDATE cogency.conversations SET stale = false WHERE origin = each.origin AND id = each.id;
+    END LOOP;
+    RETURN false;
+END
+$$;
+
+-- Times are compared as they are stored, however a member has them printed.
+ALTER FUNCTION cogency.search SET extra_float_digits = 1;
