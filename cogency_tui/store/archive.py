@@ -28,7 +28,7 @@ import msgspec
 from cogency_tui.errors import UsageError
 from cogency_tui.protocol.events import Event
 from cogency_tui.redaction import Redactor
-from cogency_tui.store import export_import, foreign_sessions, origins
+from cogency_tui.store import export_import, origins
 from cogency_tui.store.blobs import Blobs, failures
 from cogency_tui.store.column_text import from_column, to_column
 from cogency_tui.store.edits import COLUMNS as EDIT_COLUMNS
@@ -608,8 +608,7 @@ class _Restoration(Incoming):
         return _Place(record, new_conversation_id(), "new")
 
     def _candidates(self, record: ConversationRecord, parent: str | None, position: int) -> Iterator[str]:
-        if record.source == f"{origins.PREFIX}{origins.own(self._connection).id}":
-            # Another store has it from this one.
+        if self._is_own(record):
             yield record.original
         elif found := self._from_source(record):
             yield found.id
@@ -622,12 +621,6 @@ class _Restoration(Incoming):
             digest.update(_fingerprint(event))
         for attempt in range(3):
             yield _derived(record, parent, f"{digest.hexdigest()} {attempt}")
-
-    def _from_source(self, record: ConversationRecord) -> StoredConversation | None:
-        """Return the conversation that was imported from the same source."""
-        if not record.source:
-            return None
-        return foreign_sessions.find(self._connection, record.source, record.original)
 
     def _state(
         self, id: str, record: ConversationRecord, parent: str | None, position: int
@@ -684,8 +677,7 @@ class _Restoration(Incoming):
         above = self._places.get(given.parent or "") if self.root else None
         self._enter(place)
         if place.state == "new":
-            is_own = given.source == f"{origins.PREFIX}{origins.own(self._connection).id}"
-            if is_own or self._from_source(given):
+            if self._is_own(given) or self._from_source(given):
                 given = msgspec.structs.replace(given, source="", original="")
             made = self._made(given, place.id, above.id if above else None, given.call)
             if not insert(replace(made, trashed=given.trashed), self._connection):

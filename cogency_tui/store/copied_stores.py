@@ -11,11 +11,13 @@ arrives; then, if nothing was added to it, it is the original.
 """
 
 import sqlite3
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from cogency_tui.store import increments, origins
 from cogency_tui.store.bundles import LONGEST_AFTER, Head
+from cogency_tui.store.column_text import to_column
 from cogency_tui.store.increments import Digests
 from cogency_tui.store.origins import Origin
 from cogency_tui.store.store import StoredConversation
@@ -100,12 +102,14 @@ def settle_import(
     """Settle whose a conversation is that an origin has sent, where the export of one was imported as the
     other. Return the original, if the sent one is only the import of that.
 
-    What is imported here becomes the origin's if that has the original, and nothing was added.
+    What is imported here becomes the origin's if that has the original, and nothing was added: of several
+    such imports one does, our own first, and the others go to the trash.
     """
-    for id in origins.imports_of(connection, origin.id, head.id):
-        found = increments.find_here(connection, id)
-        if found is not None:
-            _return(connection, origin, found, sent)
+    imports = (
+        increments.find_here(connection, id) for id in origins.imports_of(connection, origin.id, head.id)
+    )
+    for found in sorted(filter(None, imports), key=lambda each: (each.source, each.id)):
+        _return(connection, origin, found, sent)
     given = Origin(head.import_of[0], "")
     original = increments.of_origin(connection, given, head.import_of[1]) if given.id else None
     if original is None:
@@ -118,14 +122,20 @@ def settle_import(
 def _return(
     connection: sqlite3.Connection, origin: Origin, imported: StoredConversation, sent: Mapping[str, Digests]
 ) -> None:
-    """Return an imported conversation to its owner, with those of its sub-agents, if it has no more."""
+    """Return an imported conversation to its owner, with those of its sub-agents, if it has no more; trash it
+    where the owner's is here."""
+    root = _root(connection, imported)
     originals: dict[str, str] = {}
-    for each in increments.family_of(connection, _root(connection, imported)):
+    for each in increments.family_of(connection, root):
         owner, originals[each.id] = origins.original_of(connection, each.id)
         theirs = _texts(sent.get(originals[each.id], _NONE))
         ours = _texts(increments.digests_of(connection, each.id))
         if owner != origin.id or ours != theirs[: len(ours)]:
             return
+    if any(increments.of_origin(connection, origin, original) for original in originals.values()):
+        sql = "UPDATE conversations SET trashed = coalesce(trashed, ?) WHERE id = ?"
+        connection.execute(sql, (time.time(), to_column(root.id)))
+        return
     for id, original in originals.items():
         increments.restart(connection, origin, original, id)
 

@@ -336,7 +336,12 @@ class DirectorySync:
             self._blobs.sync()
             return taken
 
-        taken = await self._database.write(work)
+        try:
+            taken = await self._database.write(work)
+        except StoreError as exc:
+            if isinstance(exc.__cause__, sqlite3.IntegrityError):
+                raise ValueError("it contradicts what is here") from exc
+            raise
         if head is not None and taken.waits and (origin.id, head.id) not in self._reread:
             self._reread.add((origin.id, head.id))
             await self._database.write(partial(_forget_received, origin))

@@ -780,8 +780,8 @@ class Incoming:
         self._nest(given, parent)
         self._project = self._project or given.project
         id = given.id if is_conversation_id(given.id) else new_conversation_id()
-        if given.source and foreign_sessions.find(self._connection, given.source, given.original):
-            # It was imported from there already, and goes on as that.
+        if self._is_own(given) or self._from_source(given):
+            # It was ours, or was imported from there already and goes on as that.
             given = msgspec.structs.replace(given, source="", original="")
         # The parent of a fork is not in the file.
         call = given.call if parent else None
@@ -790,6 +790,16 @@ class Incoming:
         self._note_original(given, id)
         self._ids[given.id] = self._current = id
         self.root = self.root or id
+
+    def _is_own(self, given: ConversationRecord) -> bool:
+        """Return whether another store has received a conversation from this one."""
+        return given.source == f"{origins.PREFIX}{origins.own(self._connection).id}"
+
+    def _from_source(self, given: ConversationRecord) -> StoredConversation | None:
+        """Return the conversation that was imported from the same source."""
+        if not given.source:
+            return None
+        return foreign_sessions.find(self._connection, given.source, given.original)
 
     def _note_original(self, given: ConversationRecord, id: str) -> None:
         """Note which conversation of another store this one is of."""

@@ -667,6 +667,50 @@ def exported_by(machine: Machine, ids: Iterable[str]) -> Callable[[sqlite3.Conne
     return work
 
 
+async def test_ones_own_conversation_that_returns_as_an_export_is_ones_own(machine: Connected) -> None:
+    ada, eve = await machine("ada", "a"), await machine("eve", "e")
+    made = await begun(ada)
+    await ada.store.append(made.id, said("one"))
+    await ada.sync()
+    carry(ada, eve)
+    await eve.sync()
+    [received] = await eve.store.conversations(limit=9)
+    lines = await eve.store.database.read(exported_by(eve, [received.id]))
+    here = await ada.store.database.write(partial(export_import.imported, lines=lines, blobs=ada.blobs))
+    assert {*await owned(ada)} == {made.id, here}
+
+
+@pytest.mark.parametrize("last", ["ada", "eve", "dave"])
+async def test_several_imports_of_one_export_are_one_conversation(last: str, machine: Connected) -> None:
+    machines = {name: await machine(name, name[0]) for name in ("ada", "eve", "dave", "carol")}
+    ada, everyone = machines["ada"], [*machines.values()]
+    made = await begun(ada)
+    await full(ada.store, made, ada.blobs)
+    lines = await ada.store.database.read(exported_by(ada, [made.id]))
+    for name in ("eve", "eve", "dave"):
+        one = machines[name]
+        await one.store.database.write(partial(export_import.imported, lines=lines, blobs=one.blobs))
+    for one in everyone:
+        if one is not machines[last]:
+            await one.sync()
+            carry(*everyone)
+    for _ in range(4):
+        for one in everyone:
+            assert (await one.sync()).problems == []
+            carry(*everyone)
+    for one in everyone:
+        assert len(await one.store.conversations(limit=9)) == 1
+    assert [*await owned(ada)] == [made.id]
+    await ada.store.append(made.id, said("later"))
+    await ada.sync()
+    carry(*everyone)
+    for one in everyone[1:]:
+        await one.sync()
+        assert not await owned(one)
+        [there] = await one.store.conversations(limit=9)
+        assert (await one.store.events(there.id))[-1] == (await ada.store.events(made.id))[-1]
+
+
 @pytest.mark.parametrize("order", ["ada first", "eve first", "together"])
 async def test_what_was_imported_before_the_first_sync_is_there_once(order: str, machine: Connected) -> None:
     ada, eve, carol = await machine("ada", "a"), await machine("eve", "e"), await machine("carol", "c")
