@@ -505,7 +505,7 @@ class History:
             if is_named_secret(name, value):
                 text = text.replace(value, MARKER)
         path = next(filter(is_secret_file, document.paths), "")
-        return self._redactor.text(clean(text), file=path)
+        return self._redactor.value(clean(text), file=path)
 
     def _source(self, stored: StoredConversation, names: Mapping[str, str]) -> str:
         return self._name(names.get(stored.source, stored.source))

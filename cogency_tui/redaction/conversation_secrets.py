@@ -11,14 +11,18 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any, cast
 
-from cogency_tui.redaction.markers import MARKER, MARKERS
+from cogency_tui.redaction.markers import MARKER, MARKERS, replaced
 from cogency_tui.redaction.redact import secrets_of
+from cogency_tui.redaction.remembered_secrets import KnownSecrets
 from cogency_tui.redaction.secret_files import is_secret_file
 from cogency_tui.redaction.secret_values import is_ordinary
 
 _SHORTEST = 6
 _LONGEST_WORD = 12
 _LONGEST_PATH = 4096
+_LONGEST_SUMMARY = 1024
+"""Characters of a text that may be a summary of another, cut within a value."""
+
 _COMMANDS = ("command", "cmd", "script")
 _PATCHES = ("patch", "diff", "input")
 _REPLACED = ("old", "new", "old_string", "new_string", "oldString", "newString")
@@ -46,22 +50,22 @@ class ConversationSecrets:
         """The secret file of each call that touches one, by its id."""
         found = {value for event in events for value in self._found(event)}
         words = {value for value in found if _may_be_word(value)}
-        self._everywhere, self._in_file = _pattern(found - words), _pattern(found)
+        self._everywhere, self._in_file = _Values(found - words), _Values(found)
 
     def text(self, text: str) -> str:
         """Redact a text; each line stays at its position."""
-        return _hidden(text, self._everywhere)
+        return self._everywhere.hidden(text)
 
     def event(self, event: Mapping[str, Any]) -> dict[str, Any]:
         """Redact an event, the content of a call within its JSON; the model's own text is dropped where it
         has a secret."""
         shows = event.get("id") in self._touched or (event.get("ran") and self._touched_by(event["ran"]))
-        pattern = self._in_file if shows else self._everywhere
-        if pattern is None:
+        values = self._in_file if shows else self._everywhere
+        if not values:
             return dict(event)
-        hidden = {name: value if name in _FIXED else _value(value, pattern) for name, value in event.items()}
+        hidden = {name: value if name in _FIXED else _value(value, values) for name, value in event.items()}
         if event["type"] == "call":
-            hidden["content"] = _json_text(event["content"], pattern)
+            hidden["content"] = _json_text(event["content"], values)
             if hidden.get("raw") != event.get("raw"):
                 del hidden["raw"]
         return hidden
@@ -88,6 +92,27 @@ class ConversationSecrets:
         return _secret_file({"command": ran["command"]})
 
 
+class _Values:
+    """Values that a marker replaces, the longer ones first; in a summary, also their pieces."""
+
+    def __init__(self, values: set[str]) -> None:
+        longest = sorted(values, key=lambda value: (-len(value), value))
+        self._pattern = re.compile("|".join(map(_form, longest)))
+        self._pieces = KnownSecrets()
+        for value in longest:
+            self._pieces.learn(value, [(0, len(value))])
+
+    def __bool__(self) -> bool:
+        return bool(self._pattern.pattern)
+
+    def hidden(self, text: str) -> str:
+        """Return a text with the values replaced; each line stays at its position."""
+        if not self:
+            return text
+        text = self._pattern.sub(lambda found: "\n".join([MARKER] * (found[0].count("\n") + 1)), text)
+        return replaced(text, self._pieces.spans(text)) if len(text) <= _LONGEST_SUMMARY else text
+
+
 def is_form_of(stored: str, text: str) -> bool:
     """Return whether `stored` is the beginning of a text, or has markers in place of secrets in it."""
     first, *others = MARKERS.split(stored)
@@ -102,35 +127,27 @@ def is_form_of(stored: str, text: str) -> bool:
     return True
 
 
-def _pattern(values: Iterable[str]) -> re.Pattern[str] | None:
-    """Return a pattern of these values, the longer ones first; a short one may be part of a word."""
-    ordered = sorted(values, key=lambda value: (-len(value), value))
-    pieces = [rf"(?<!\w){re.escape(each)}(?!\w)" if each.isalnum() else re.escape(each) for each in ordered]
-    return re.compile("|".join(pieces)) if pieces else None
+def _form(value: str) -> str:
+    """Return the pattern of a value, which may not be part of a word."""
+    return rf"(?<!\w){re.escape(value)}(?!\w)" if value.isalnum() else re.escape(value)
 
 
-def _hidden(text: str, pattern: re.Pattern[str] | None) -> str:
-    if pattern is None:
-        return text
-    return pattern.sub(lambda found: "\n".join([MARKER] * (found[0].count("\n") + 1)), text)
-
-
-def _value(value: Any, pattern: re.Pattern[str]) -> Any:
+def _value(value: Any, values: _Values) -> Any:
     if isinstance(value, str):
-        return _hidden(value, pattern)
+        return values.hidden(value)
     if isinstance(value, list):
-        return [_value(each, pattern) for each in cast("list[Any]", value)]
+        return [_value(each, values) for each in cast("list[Any]", value)]
     if isinstance(value, dict):
-        return {name: _value(each, pattern) for name, each in cast("dict[str, Any]", value).items()}
+        return {name: _value(each, values) for name, each in cast("dict[str, Any]", value).items()}
     return value
 
 
-def _json_text(text: str, pattern: re.Pattern[str]) -> str:
+def _json_text(text: str, values: _Values) -> str:
     try:
         parsed = json.loads(text)
     except (ValueError, RecursionError):
-        return _hidden(text, pattern)
-    hidden = _value(parsed, pattern)
+        return values.hidden(text)
+    hidden = _value(parsed, values)
     return text if hidden == parsed else json.dumps(hidden, ensure_ascii=text.isascii())
 
 

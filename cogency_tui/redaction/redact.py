@@ -39,47 +39,63 @@ class Redactor:
         text = self._own.over(text)
         return replaced(text, secrets_of(text, parts=not whole, file=file, known=self._known))
 
-    def value(self, value: Any, *, whole: bool = False) -> Any:
-        """Redact all texts of JSON content."""
+    def value(self, value: Any, *, whole: bool = False, file: str = "") -> Any:
+        """Redact all texts of JSON content; `whole` and `file` are as in `text`. A secret of one of them, or
+        a piece of it, is hidden in all: in a summary, it may lack the surroundings that reveal it."""
+        found = KnownSecrets()
+        redacted = self._value(value, found, whole=whole, file=file)
+        return _without_pieces(redacted, found) if found else redacted
+
+    def _value(self, value: Any, found: KnownSecrets, *, whole: bool = False, file: str = "") -> Any:
+        """Redact each text by itself; its secrets are `found`."""
         if isinstance(value, str):
-            return self.text(value, whole=whole)
+            text = self._own.over(value)
+            spans = secrets_of(text, parts=not whole, file=file, known=self._known)
+            found.learn(text, spans)
+            return replaced(text, spans)
         if isinstance(value, list):
-            return [self.value(each, whole=whole) for each in cast("list[Any]", value)]
+            return [self._value(each, found, whole=whole, file=file) for each in cast("list[Any]", value)]
         if isinstance(value, dict):
             fields = cast("dict[Any, Any]", value)
             redacted = {
-                self.value(name, whole=whole): self._field(name, each, whole=whole)
+                self._value(name, found, whole=whole): self._field(name, each, found, whole=whole, file=file)
                 for name, each in fields.items()
             }
-            return self._call(fields, redacted) if fields.get("type") == "call" else redacted
+            return self._call(fields, redacted, found) if fields.get("type") == "call" else redacted
         return value
 
-    def json_text(self, text: str) -> str:
+    def _json_text(self, text: str, found: KnownSecrets) -> str:
         """Redact within the texts of JSON text, which remains JSON of the same structure."""
         try:
             parsed = json.loads(text)
-            redacted = self.value(parsed)
+            redacted = self._value(parsed, found)
             if redacted != parsed:
                 text = json.dumps(redacted, ensure_ascii=text.isascii())
         except (ValueError, RecursionError):
-            return self.text(text)
+            return self._value(text, found)
         # A name and its secret may be two texts of a list.
-        return _replaced_in_literals(text, secrets_of(text))
+        spans = secrets_of(text)
+        found.learn(text, spans)
+        return _replaced_in_literals(text, spans)
 
-    def _call(self, call: dict[Any, Any], redacted: dict[Any, Any]) -> dict[Any, Any]:
+    def _call(self, call: dict[Any, Any], redacted: dict[Any, Any], found: KnownSecrets) -> dict[Any, Any]:
         """Redact the content of a call event within its JSON; the model's own text is dropped where it
         contains a secret."""
         if isinstance(content := call.get("content"), str):
-            redacted["content"] = self.json_text(content)
+            redacted["content"] = self._json_text(content, found)
         if redacted.get("raw") != call.get("raw"):
             del redacted["raw"]
         return redacted
 
-    def _field(self, name: Any, value: Any, *, whole: bool) -> Any:
+    def _field(self, name: Any, value: Any, found: KnownSecrets, *, whole: bool, file: str) -> Any:
         if isinstance(value, list):
-            return [self._field(name, each, whole=whole) for each in cast("list[Any]", value)]
-        named = isinstance(name, str) and isinstance(value, str) and is_named_secret(name, value)
-        return MARKER if named else self.value(value, whole=whole)
+            return [
+                self._field(name, each, found, whole=whole, file=file) for each in cast("list[Any]", value)
+            ]
+        if isinstance(name, str) and isinstance(value, str) and is_named_secret(name, value):
+            found.learn(value, [(0, len(value))])
+            return MARKER
+        return self._value(value, found, whole=whole, file=file)
 
 
 def secrets_of(
@@ -98,6 +114,24 @@ def secrets_of(
     if parts:
         found += parts_of_private_keys(text, public=public)
     return merged(sorted(found))
+
+
+def _without_pieces(value: Any, secrets: KnownSecrets) -> Any:
+    """Replace the pieces of `secrets` in all texts of JSON content."""
+    if isinstance(value, str):
+        return replaced(value, secrets.spans(value))
+    if isinstance(value, list):
+        return [_without_pieces(each, secrets) for each in cast("list[Any]", value)]
+    if not isinstance(value, dict):
+        return value
+    fields = cast("dict[Any, Any]", value)
+    hidden = {_without_pieces(name, secrets): _without_pieces(each, secrets) for name, each in fields.items()}
+    if fields.get("type") == "call":
+        if isinstance(content := fields.get("content"), str):
+            hidden["content"] = _replaced_in_literals(content, [*secrets.spans(content)])
+        if hidden.get("raw") != fields.get("raw"):
+            del hidden["raw"]
+    return hidden
 
 
 def _replaced_in_literals(text: str, spans: Sequence[Span]) -> str:

@@ -135,6 +135,24 @@ def test_values_of_any_shape_are_gone_through() -> None:
     assert Redactor({"OWN": "our own value"}).value(["it is our own value"]) == ["it is [OWN is not shown]"]
 
 
+def test_a_summary_does_not_show_a_piece_of_a_secret_in_its_text() -> None:
+    lines = [f"aB3{_HEX[:10]}K{number}x{_BASE64[:25]}{_BASE64[:27]}Z7" for number in (1, 2)]
+    payload = {"outcome": f"{lines[0]} (+1 lines)", "content": "\n".join(lines), "state": "done"}
+    redacted = Redactor({}).value({"type": "result", "id": "c", "payload": payload})
+    shown = {"outcome": f"{MARKER} (+1 lines)", "content": f"{MARKER}\n{MARKER}", "state": "done"}
+    assert redacted == {"type": "result", "id": "c", "payload": shown}
+    assert Redactor({}).value(redacted) == redacted
+
+
+def test_a_piece_of_a_secret_is_not_shown_in_the_json_of_a_call() -> None:
+    args = {"command": f"export API_TOKEN={_MIXED}", "note": f"begins with {_MIXED[:20]}", "file": "é.py"}
+    content = json.dumps({"name": "shell", "args": args})
+    redacted = Redactor({}).value({"type": "call", "id": "c", "content": content, "raw": content})
+    shown = {"command": f"export API_TOKEN={MARKER}", "note": f"begins with {MARKER}", "file": "é.py"}
+    assert json.loads(redacted["content"]) == {"name": "shell", "args": shown}
+    assert "raw" not in redacted
+
+
 @pytest.mark.parametrize("key", KEYS.values(), ids=KEYS.keys())
 @pytest.mark.parametrize("text", ['API_KEY = "{}"\n', "{}\n", "token: '{}'", 'x = ["{}"]'])
 def test_the_json_of_a_call_keeps_its_structure(key: str, text: str) -> None:

@@ -80,7 +80,7 @@ async def shown_of(home: Path, data: Path) -> str:
         shown += ArchiveWriter(connection, Blobs(data / "blobs"), lambda _problem: None).lines()
     history = History(data, None)
     try:
-        for query in ("", PASSWORD):
+        for query in ("", PASSWORD, "id_rsa", "env"):
             shown.append((await history.recall(RecallArguments(query=query))).text)
         shown.append((await history.conversation(ConversationArguments(stored.id, limit=100))).text)
         shown.append((await history.edits(EditsArguments(conversation=stored.id, diff=True))).text)
@@ -151,3 +151,29 @@ async def test_a_session_that_shows_its_file_later_stays_one_conversation(tmp_pa
         # What an earlier version has stored is still that session.
         again = Importer(store, Blobs(tmp_path / "data/blobs"), home, {}, None)
         assert [tally.conversations async for tally in again.run("claude-code", dry=True)][-1] == 0
+
+
+async def test_the_summary_of_a_result_shows_no_piece_of_a_value(tmp_path: Path) -> None:
+    value = "aB3dE5gH7jK9mN1pQ2sT4vW6yZ8bC0dF2hJ4" * 8
+    write_session(
+        tmp_path / "home",
+        ("user", "Look."),
+        ("assistant", [use("t", "Bash", command="cat .env")]),
+        came("t", f"PLAIN={value}\nMODE=fast\n"),
+    )
+    shown = await shown_of(tmp_path / "home", tmp_path / "data")
+    assert value[:16] not in shown
+    assert f"PLAIN={MARKER}" in shown
+
+
+async def test_the_summary_of_a_result_shows_no_line_of_a_private_key(tmp_path: Path) -> None:
+    lines = [(f"aB3{number}E5gH7jK9mN1pQ2sT4vW6yZ8bC0dF2hJ4" * 2)[:70] for number in (1, 2)]
+    write_session(
+        tmp_path / "home",
+        ("user", "Look."),
+        ("assistant", [use("t", "Bash", command="sed -n 2,3p id_rsa")]),
+        came("t", "\n".join(lines)),
+    )
+    shown = await shown_of(tmp_path / "home", tmp_path / "data")
+    assert lines[0][:16] not in shown
+    assert f"{MARKER} (+1 lines)" in shown
