@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import Any, cast
 
 from cogency_tui.redaction.markers import MARKER, MARKERS, replaced
-from cogency_tui.redaction.redact import secrets_of
+from cogency_tui.redaction.redact import has_secret, secrets_of
 from cogency_tui.redaction.remembered_secrets import KnownSecrets
 from cogency_tui.redaction.secret_files import is_secret_file
 from cogency_tui.redaction.secret_values import is_ordinary
@@ -55,6 +55,12 @@ class ConversationSecrets:
     def text(self, text: str) -> str:
         """Redact a text; each line stays at its position."""
         return self._everywhere.hidden(text)
+
+    def are_in_file(self, text: str, path: str) -> bool:
+        """Return whether the text of a file has one of the values, or, of a secret file, any secret."""
+        if is_secret_file(path):
+            return self._in_file.are_in(text) or has_secret(text, path)
+        return self._everywhere.are_in(text)
 
     def event(self, event: Mapping[str, Any]) -> dict[str, Any]:
         """Redact an event, the content of a call within its JSON; the model's own text is dropped where it
@@ -104,6 +110,9 @@ class _Values:
 
     def __bool__(self) -> bool:
         return bool(self._pattern.pattern)
+
+    def are_in(self, text: str) -> bool:
+        return bool(self) and self._pattern.search(text) is not None
 
     def hidden(self, text: str) -> str:
         """Return a text with the values replaced; each line stays at its position."""

@@ -40,7 +40,8 @@ class ForeignConversation:
     """A session of the agent `source`, with everything that is valid of it.
 
     `events` have the keys that they have in each reading; `usage` are keys, times in Unix seconds and
-    figures; `edits` are the keys of calls, the names of tools, times, and changes whose contents are stored.
+    figures; `edits` are the keys of calls, the names of tools, times, and changes, of which contents without
+    `secrets` are stored. These are the values of secret files in all events.
     `parent` is the id of the session whose `call` started this one as a sub-agent's.
     """
 
@@ -56,6 +57,7 @@ class ForeignConversation:
     events: Sequence[tuple[str, Event]]
     usage: Sequence[tuple[str, float, Measure]]
     edits: Sequence[tuple[str, str, float, FileChange]]
+    secrets: ConversationSecrets
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +130,7 @@ def _is_other(known: Mapping[str, object], given: ForeignConversation) -> bool:
 
 
 def store(connection: sqlite3.Connection, given: ForeignConversation) -> Stored:
-    """Store what is new of a session, in the caller's transaction, without the values of secret files that
-    its calls show."""
+    """Store what is new of a session, in the caller's transaction, without its secrets."""
     found, poses, fresh = compare(connection, given)
     if poses is not None:
         sql = "UPDATE conversations SET source = '', original = '' WHERE id = ?"
@@ -139,14 +140,13 @@ def store(connection: sqlite3.Connection, given: ForeignConversation) -> Stored:
     conversation = found or _create(connection, given)
     key = to_column(conversation.id)
     before = event_chain.next_number(connection) - 1
-    secrets = ConversationSecrets(event for _, event in given.events)
     for name, event in fresh:
-        stored = cast("Event", secrets.event(event))
+        stored = cast("Event", given.secrets.event(event))
         if stored["type"] == "user":
             stored["original"] = name
         events.insert(connection, key, stored)
     event_chain.extend(connection, before)
-    _update(connection, given, key, fresh, secrets)
+    _update(connection, given, key, fresh)
     _add_usage(connection, given, conversation.id)
     _add_edits(connection, given, conversation)
     return Stored(conversation.id, found is None, len(fresh))
@@ -176,10 +176,9 @@ def _update(
     given: ForeignConversation,
     key: str | bytes,
     fresh: Sequence[tuple[str, Event]],
-    secrets: ConversationSecrets,
 ) -> None:
     first = next((event for _, event in given.events if event["type"] == "user"), None)
-    title = secrets.text(given.title or (title_of(first["content"]) if first else ""))
+    title = given.secrets.text(given.title or (title_of(first["content"]) if first else ""))
     connection.execute(
         "UPDATE conversations SET turns = turns + ?, updated = max(updated, ?),"
         " title = iif(renamed, title, ?), model = iif(? = '', model, ?) WHERE id = ?",

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 
 from cogency_tui.errors import UsageError
 from cogency_tui.protocol.events import Event, Measure
+from cogency_tui.redaction import ConversationSecrets
 from cogency_tui.store import event_chain, foreign_sessions, origins
 from cogency_tui.store.archive import ArchiveReader, ArchiveWriter, Restorer, numbered_lines
 from cogency_tui.store.blobs import Blobs
@@ -443,7 +444,8 @@ def foreign(source: str, original: str) -> ForeignConversation:
     usage: list[tuple[str, float, Measure]] = [
         ("u1", 1.5, {"input": 70, "output": 5, "cost": 0.25, "model": "m"})
     ]
-    return ForeignConversation(source, original, "/p", "t", "m", "o", "", "", "", events, usage, [])
+    secrets = ConversationSecrets(())
+    return ForeignConversation(source, original, "/p", "t", "m", "o", "", "", "", events, usage, [], secrets)
 
 
 async def test_a_conversation_that_another_store_owns_is_left_to_it(store: Store, tmp_path: Path) -> None:

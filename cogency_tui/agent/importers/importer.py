@@ -17,9 +17,10 @@ from cogency_tui.agent.importers.records import in_words, note_unread
 from cogency_tui.agent.importers.session import Reader, Session, SessionFile
 from cogency_tui.errors import StoreError
 from cogency_tui.protocol.events import Event, Measure
+from cogency_tui.redaction import ConversationSecrets
 from cogency_tui.store import foreign_sessions
 from cogency_tui.store.blobs import Blobs
-from cogency_tui.store.edit_records import ABSENT, FileChange
+from cogency_tui.store.edit_records import ABSENT, FileChange, Version
 from cogency_tui.store.export_import import checked_event, is_portable, require_amounts, require_project
 from cogency_tui.store.foreign_sessions import AGENTS, ForeignConversation, Stored
 from cogency_tui.store.store import Store
@@ -208,7 +209,8 @@ class Importer:
         if not events or len(session.id) > _LONGEST_KEY or not session.id:
             return None
         usage = [*_checked_usage(session, now)]
-        edits = [] if dry else [*self._checked_edits(session, project, now)]
+        secrets = ConversationSecrets(() if dry else (event for _, event in events))
+        edits = [] if dry else [*self._checked_edits(session, project, now, secrets)]
         return ForeignConversation(
             source=name,
             original=session.id,
@@ -222,10 +224,11 @@ class Importer:
             events=events,
             usage=usage,
             edits=edits,
+            secrets=secrets,
         )
 
     def _checked_edits(
-        self, session: Session, project: str, now: float
+        self, session: Session, project: str, now: float, secrets: ConversationSecrets
     ) -> Iterator[tuple[str, str, float, FileChange]]:
         tools = {event["id"]: event["tool"] for _, event in _pairs(session) if event["type"] == "result"}
         for edit in session.edits:
@@ -234,8 +237,7 @@ class Importer:
                 continue
             mode = _mode_of(Path(project, path))
             before, after = (
-                ABSENT if content is None else self._blobs.version(content, mode)
-                for content in (edit.before, edit.after)
+                self._version(content, mode, path, secrets) for content in (edit.before, edit.after)
             )
             yield (
                 edit.call,
@@ -243,6 +245,14 @@ class Importer:
                 min(edit.timestamp, now),
                 FileChange(path, before, after),
             )
+
+    def _version(self, content: bytes | None, mode: int, path: str, secrets: ConversationSecrets) -> Version:
+        """Store a content of the file at `path`; of one with secrets, only its size is known."""
+        if content is None:
+            return ABSENT
+        if secrets.are_in_file(content.decode("utf-8", "replace"), path):
+            return Version("file", size=len(content), mode=mode)
+        return self._blobs.version(content, mode)
 
 
 def _mode_of(path: Path) -> int:

@@ -4,6 +4,7 @@ them."""
 import json
 import os
 import sqlite3
+from base64 import b64encode
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from cogency_tui.redaction import MARKER
 from cogency_tui.store.archive import ArchiveWriter
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.database import FILE
+from cogency_tui.store.edits import Edits
 from cogency_tui.store.store import Store
 from tests.agent.importers.test_importer import everything, imported
 
@@ -24,13 +26,13 @@ PASSWORD = "correcthorsebattery"
 PROJECT = "/home/ada/shop"
 
 
-def write_session(home: Path, *turns: tuple[str, list[dict[str, Any]] | str]) -> Path:
-    """A session of Claude Code with these messages."""
+def write_session(home: Path, *turns: tuple[Any, ...]) -> Path:
+    """A session of Claude Code with these messages, each with the facts beside it, if there are any."""
     directory = home / ".claude/projects/-home-ada-shop"
     directory.mkdir(parents=True, exist_ok=True)
     path = directory / "5b0f6c52-aaaa-4265-81f8-000000000001.jsonl"
     lines: list[str] = []
-    for number, (role, content) in enumerate(turns):
+    for number, (role, content, *facts) in enumerate(turns):
         message: dict[str, Any] = {"role": role, "content": content}
         if role == "assistant":
             message |= {"id": f"m{number}", "model": "claude-x", "type": "message", "stop_reason": "end_turn"}
@@ -38,7 +40,7 @@ def write_session(home: Path, *turns: tuple[str, list[dict[str, Any]] | str]) ->
             **{"type": role, "message": message, "uuid": f"u{number}", "sessionId": path.stem},
             **{"timestamp": f"2026-11-27T10:00:{number:02}.000Z", "cwd": PROJECT, "version": "2.1.197"},
         }
-        lines.append(json.dumps(record))
+        lines.append(json.dumps(record | ({"toolUseResult": facts[0]} if facts else {})))
     path.write_text("\n".join(lines) + "\n")
     os.utime(path, (1_600_000_000, 1_600_000_000))
     return path
@@ -50,6 +52,14 @@ def text(said: str) -> dict[str, Any]:
 
 def use(id: str, tool: str, **given: str) -> dict[str, Any]:
     return {"type": "tool_use", "id": id, "name": tool, "input": given}
+
+
+def write(id: str, path: str, content: str, before: str | None = None) -> tuple[tuple[Any, ...], ...]:
+    """A call that writes a file, and its result, in which Claude Code records the content before."""
+    facts: dict[str, Any] = {"type": "update" if before else "create", "filePath": path, "content": content}
+    facts |= {"originalFile": before, "structuredPatch": []}
+    call = ("assistant", [use(id, "Write", file_path=path, content=content)])
+    return call, (*came(id, "written"), facts)
 
 
 def came(id: str, content: str) -> tuple[str, list[dict[str, Any]]]:
@@ -177,3 +187,30 @@ async def test_the_summary_of_a_result_shows_no_line_of_a_private_key(tmp_path: 
     shown = await shown_of(tmp_path / "home", tmp_path / "data")
     assert lines[0][:16] not in shown
     assert f"{MARKER} (+1 lines)" in shown
+
+
+async def test_a_content_with_a_value_is_not_stored(tmp_path: Path) -> None:
+    home, data = tmp_path / "home", tmp_path / "data"
+    old, new = f"client = connect('{PASSWORD}')\n", "client = connect(PASSWORD)\n"
+    secret = f"MODE=fast\nDB_PASSWORD={PASSWORD}\n"
+    write_session(
+        home,
+        *(*SESSION[:1], *write("w1", f"{PROJECT}/.env", secret), *write("w2", f"{PROJECT}/conf.py", old)),
+        *write("w3", f"{PROJECT}/conf.py", new, before=old),
+        *write("w4", f"{PROJECT}/.env", "MODE=slow\n", before=secret),
+    )
+    shown = await shown_of(home, data)
+    assert PASSWORD not in shown
+    assert b64encode(old.encode()).decode() not in shown
+    digests = [path.parent.name + path.name for path in data.glob("blobs/*/*")]
+    assert sorted(map(Blobs(data / "blobs").read, digests)) == [b"MODE=slow\n", new.encode()]
+    async with await Store.open(data) as store:
+        (conversation,) = await everything(store)
+        edits = await Edits(store.database).of_conversation(conversation.id)
+    assert [(edit.path, edit.kind, edit.before.kept, edit.after.kept) for edit in edits] == [
+        (".env", "created", False, False),
+        ("conf.py", "created", False, False),
+        ("conf.py", "changed", False, True),
+        (".env", "changed", False, True),
+    ]
+    assert {edit.before.digest for edit in edits} == {""}
