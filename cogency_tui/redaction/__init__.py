@@ -5,11 +5,11 @@ change: each line shows what of it can be shown. A secret is not shown however a
 unless it is longer than the part that a stream holds back.
 
 A secret is recognised by the prefix of its issuer (`issuers`), by its surroundings (`contextual_secrets`), by
-the name beside it (`named_values`) or the name of its file (`secret_files`), as a private key or a part of
-one (`private_keys`), or because it is known: one of ours (`environment_secrets`), or one that was found in a
-file (`remembered_secrets`) or in a conversation's calls (`conversation_secrets`). Length and randomness
-count, so that hashes, identifiers and placeholders of ordinary code stay. `redact` processes whole texts,
-`streams` text in pieces.
+the option of its command (`command_line_passwords`), by the name beside it (`named_values`) or the name of
+its file (`secret_files`), as a private key or a part of one (`private_keys`), or because it is known: one of
+ours (`environment_secrets`), or one that was found in a file (`remembered_secrets`) or in a conversation's
+calls (`conversation_secrets`). Length and randomness count, so that hashes, identifiers and placeholders of
+ordinary code stay. `redact` processes whole texts, `streams` text in pieces.
 
 Each public name is resolved on first use: the start needs `resembles_key` alone, and the patterns of the
 others take longer to compile than its own.

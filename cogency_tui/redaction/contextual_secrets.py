@@ -38,7 +38,7 @@ _LONGEST_LINE = 512
 """Characters before and after a password that are searched for the rest of its context."""
 
 
-def _is_password(found: re.Match[str]) -> bool:
+def is_password(found: re.Match[str]) -> bool:
     """Return whether it is no placeholder."""
     user = found["user"] if "user" in found.re.groupindex else ""
     password = found["secret"]
@@ -58,7 +58,7 @@ def _is_connection(found: re.Match[str]) -> bool:
     before = _LIST.split(text[max(line, 0) : start])[-1]
     after = _LIST.split(text[end : end + _LONGEST_LINE], maxsplit=1)[0]
     named = _HOSTS.search(before) or _HOSTS.search(after)
-    return _is_password(found) and not _REFERENCE.fullmatch(found["secret"]) and named is not None
+    return is_password(found) and not _REFERENCE.fullmatch(found["secret"]) and named is not None
 
 
 def _is_issued(found: re.Match[str]) -> bool:
@@ -73,7 +73,7 @@ _CONTEXTS = (
             r"://(?<=[A-Za-z0-9+.-]://)(?P<user>[^\s/?#@:\"'<>`]{0,256}):"
             rf"{NO_VALUE}(?!\d{{1,5}}[,;&|)\]])(?P<secret>[^\s/?#@\"'<>`]{{1,512}})@"
         ),
-        _is_password,
+        is_password,
     ),
     _Context(
         "Slack",
@@ -130,7 +130,7 @@ _CONTEXTS = (
         )
     ),
     *(
-        _Context("PostgreSQL", sign, rf"{re.escape(sign)}{rest}", _is_password)
+        _Context("PostgreSQL", sign, rf"{re.escape(sign)}{rest}", is_password)
         for sign, rest in (
             (":5432:", r"[^:\s]{1,64}:[^:\s]{1,64}:(?P<secret>[^:\s]{4,128})(?!\S)"),
             ("*:*:", r"(?:\*:)?[^:\s]{1,64}:(?P<secret>[^:\s]{4,128})(?!\S)"),
@@ -141,7 +141,7 @@ _CONTEXTS = (
             "npm",
             sign,
             rf"{sign}(?<![^:\s]{sign})(?:Token)?[ \t]?=[ \t]?[\"']?{NO_VALUE}(?P<secret>[\w./+=-]{{8,}})",
-            _is_password,
+            is_password,
         )
         for sign in ("_auth", "_password")
     ),
@@ -152,7 +152,7 @@ _CONTEXTS = (
             r"machine(?<!\wmachine)\s{1,8}\S{1,256}(?:\s{1,8}(?:login|account)\s{1,8}\S{1,256}){0,2}"
             rf"\s{{1,8}}password\s{{1,8}}{NO_VALUE}(?P<secret>\S{{1,512}})"
         ),
-        _is_password,
+        is_password,
     ),
     _Context(
         "netrc",
@@ -161,7 +161,7 @@ _CONTEXTS = (
             r"default(?<![^\n]default)\s{1,8}login\s{1,8}\S{1,256}"
             rf"\s{{1,8}}password\s{{1,8}}{NO_VALUE}(?P<secret>\S{{1,512}})"
         ),
-        _is_password,
+        is_password,
     ),
     *(
         _Context(

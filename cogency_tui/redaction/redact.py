@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from operator import itemgetter
 from typing import Any, cast
 
+from cogency_tui.redaction.command_line_passwords import command_line_passwords
 from cogency_tui.redaction.contextual_secrets import secrets_by_context
 from cogency_tui.redaction.environment_secrets import Veil
 from cogency_tui.redaction.issuers import issued_keys
@@ -104,7 +105,12 @@ def secrets_of(
     """Return the secrets of a text, in order and without overlap, none over the end of a line. With
     `parts`, includes those of private keys that were cut; `public` means that the text continues a
     certificate or the like; `file` is the path of the text's file."""
-    found = [*issued_keys(text), *secrets_by_context(text), *named_values(text)]
+    found = [
+        *issued_keys(text),
+        *secrets_by_context(text),
+        *command_line_passwords(text),
+        *named_values(text),
+    ]
     if is_secret_file(file):
         found += secrets_in_secret_file(text, file)
     if PEM_BEGIN in text:

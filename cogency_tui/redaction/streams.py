@@ -4,6 +4,7 @@ import re
 import string
 from collections.abc import Mapping
 
+from cogency_tui.redaction.command_line_passwords import SIGNS
 from cogency_tui.redaction.environment_secrets import Veil
 from cogency_tui.redaction.issuers import PREFIXES
 from cogency_tui.redaction.markers import replaced
@@ -20,8 +21,8 @@ _SIGNS = (
     *(":5432:", "*:*:"),
 )
 _LONGEST_SIGN = max(map(len, _SIGNS))
-_LINE_SIGNS = re.compile(r"_auth|machine|password|pwd|default", re.IGNORECASE)
-"""Words on whose line a secret may follow."""
+_LINE_SIGNS = re.compile(rf"_auth|machine|password|pwd|default|{SIGNS}", re.IGNORECASE)
+"""Words on whose line, or in whose command, a secret may follow."""
 
 _NAME_SIGNS = re.compile(rf"{'|'.join(STEMS)}|value", re.IGNORECASE)
 """Words of names that a secret may follow."""
@@ -95,8 +96,9 @@ def _undecided(text: str, before: str, *, words: bool) -> int:
     line = seen.rfind("\n") + 1
     word = len(seen.rstrip(_WORD_CHARACTERS))
     starts = [cut + len(seen) - len(text), undecided_lines(seen)]
-    if _LINE_SIGNS.search(seen, line):
-        starts.append(line)
+    command = _command(seen, line)
+    if _LINE_SIGNS.search(seen, command):
+        starts.append(command)
     if (name := _last_name(seen, line)) is not None:
         starts.append(name)
     if value := undecided_value(seen):
@@ -107,6 +109,13 @@ def _undecided(text: str, before: str, *, words: bool) -> int:
     if any(sign in ending for sign in _SIGNS) or _LONG_WORD.match(ending) or _ends_like_sign(seen):
         starts.append(word)
     return max(0, min(starts) - len(seen) + len(text))
+
+
+def _command(text: str, line: int) -> int:
+    """Return the start of the command that a line, which begins at `line`, continues, or else of the line."""
+    while text.endswith("\\\n", 0, line):
+        line = text.rfind("\n", 0, line - 1) + 1
+    return line
 
 
 def _last_name(text: str, line: int) -> int | None:
