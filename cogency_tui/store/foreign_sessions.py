@@ -41,12 +41,14 @@ class ForeignConversation:
 
     `events` have the keys that they have in each reading; `usage` are keys, times in Unix seconds and
     figures; `edits` are the keys of calls, the names of tools, times, and changes, of which contents without
-    `secrets` are stored. These are the values of secret files in all events.
-    `parent` is the id of the session whose `call` started this one as a sub-agent's.
+    `secrets` are stored. These are the values of secret files in all events. `file` is the name of its file
+    where that is another id, or empty. `parent` is the id of the session whose `call` started
+    this one as a sub-agent's.
     """
 
     source: str
     original: str
+    file: str
     project: str
     title: str
     model: str
@@ -102,8 +104,9 @@ def find(connection: sqlite3.Connection, source: str, original: str) -> StoredCo
 
 class Compared(NamedTuple):
     """A session beside its conversation here, if there is one, and the events that are not stored yet.
-    One that only `poses` as the session is not its conversation."""
+    `original` is its id; one that only `poses` as the session is not its conversation."""
 
+    original: str
     conversation: StoredConversation | None
     poses: StoredConversation | None
     fresh: Sequence[tuple[str, Event]]
@@ -111,11 +114,23 @@ class Compared(NamedTuple):
 
 def compare(connection: sqlite3.Connection, given: ForeignConversation) -> Compared:
     """Compare a session with what is stored of it."""
-    found = find(connection, given.source, given.original)
+    original = _original(connection, given)
+    found = find(connection, given.source, original)
     known = {} if found is None else _known(connection, found.id)
     if _is_other(known, given):
-        return Compared(None, found, given.events)
-    return Compared(found, None, [pair for pair in given.events if pair[0] not in known])
+        return Compared(original, None, found, given.events)
+    return Compared(original, found, None, [pair for pair in given.events if pair[0] not in known])
+
+
+def _original(connection: sqlite3.Connection, given: ForeignConversation) -> str:
+    """Return the id of a session: the name of its file if an earlier version has stored it under that, or if
+    it is a copy with other texts."""
+    if not given.file:
+        return given.original
+    of_file, named = (find(connection, given.source, id) for id in (given.file, given.original))
+    if of_file and not {key for key, _ in given.events}.isdisjoint(_known(connection, of_file.id)):
+        return given.file
+    return given.file if named and _is_other(_known(connection, named.id), given) else given.original
 
 
 def _is_other(known: Mapping[str, object], given: ForeignConversation) -> bool:
@@ -131,13 +146,13 @@ def _is_other(known: Mapping[str, object], given: ForeignConversation) -> bool:
 
 def store(connection: sqlite3.Connection, given: ForeignConversation) -> Stored:
     """Store what is new of a session, in the caller's transaction, without its secrets."""
-    found, poses, fresh = compare(connection, given)
+    original, found, poses, fresh = compare(connection, given)
     if poses is not None:
         sql = "UPDATE conversations SET source = '', original = '' WHERE id = ?"
         connection.execute(sql, (to_column(poses.id),))
     if found is None and not fresh:
         return Stored("", False, 0)
-    conversation = found or _create(connection, given)
+    conversation = found or _create(connection, given, original)
     key = to_column(conversation.id)
     before = event_chain.next_number(connection) - 1
     for name, event in fresh:
@@ -152,7 +167,7 @@ def store(connection: sqlite3.Connection, given: ForeignConversation) -> Stored:
     return Stored(conversation.id, found is None, len(fresh))
 
 
-def _create(connection: sqlite3.Connection, given: ForeignConversation) -> StoredConversation:
+def _create(connection: sqlite3.Connection, given: ForeignConversation, original: str) -> StoredConversation:
     # Without its call it would pass for a fork.
     is_subagents = bool(given.parent and given.call)
     parent = find(connection, given.source, given.parent) if is_subagents else None
@@ -165,7 +180,7 @@ def _create(connection: sqlite3.Connection, given: ForeignConversation) -> Store
             branch=given.branch,
             imported=True,
             source=given.source,
-            original=given.original,
+            original=original,
         )
         if insert(conversation, connection):
             return conversation

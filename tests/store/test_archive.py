@@ -445,7 +445,9 @@ def foreign(source: str, original: str) -> ForeignConversation:
         ("u1", 1.5, {"input": 70, "output": 5, "cost": 0.25, "model": "m"})
     ]
     secrets = ConversationSecrets(())
-    return ForeignConversation(source, original, "/p", "t", "m", "o", "", "", "", events, usage, [], secrets)
+    return ForeignConversation(
+        source, original, "", "/p", "t", "m", "o", "", "", "", events, usage, [], secrets
+    )
 
 
 async def test_a_conversation_that_another_store_owns_is_left_to_it(store: Store, tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from cogency_tui.agent.importers.records import (
     number,
     stamp,
     text,
+    text_of,
     whole,
     without,
 )
@@ -112,6 +113,8 @@ class _Reading:
         self._agent = _agent_id(path.name)
         self._titles: dict[str, str] = {}
         self._seen: set[str] = set()
+        self._ids: set[str] = set()
+        """The sessions that the records name."""
         self._calls: dict[str, tuple[str, dict[str, Any]]] = {}
         """The calls without a result, as they were made."""
         self._tasks = Tasks()
@@ -132,6 +135,7 @@ class _Reading:
                 raise ValueError("a sub-agent within its session's file")
             if uuid not in self._seen:
                 self._place(record)
+                self._ids.add(text_of(record.get("sessionId")))
                 read = {"user": self._user, "assistant": self._assistant, "attachment": self._attachment}
                 read[kind](place, uuid, record)
                 self._seen.add(uuid)
@@ -152,6 +156,10 @@ class _Reading:
             self._end_usage()
         session.close(is_running=is_running)
         session.title = next((title for kind in _TITLES if (title := self._titles.get(kind))), "")
+        named = self._ids - {"", session.id}
+        if not self._agent and len(named) == 1 and session.id not in self._ids:
+            # The file was renamed. One that goes on from another session may name both.
+            session.id, session.file = named.pop(), session.id
         if self._agent and session.parent:
             session.id = f"{session.parent}:{self._agent}"
             self._find_call(self._path.with_suffix(".meta.json"))

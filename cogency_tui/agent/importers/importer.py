@@ -214,6 +214,7 @@ class Importer:
         return ForeignConversation(
             source=name,
             original=session.id,
+            file=session.file,
             project=project,
             title=_short(session.title, _LONGEST_LINE),
             model=_short(session.model, _LONGEST_KEY),

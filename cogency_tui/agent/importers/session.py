@@ -96,8 +96,9 @@ class ForeignEdit:
 class Session:
     """A conversation of another agent, in the order in which it took place.
 
-    `id` is the program's; `parent` is the id of the session whose `call` (its key) started this one as a
-    sub-agent's. `project` is the absolute directory. Timestamps are Unix seconds.
+    `id` is the program's, `file` the name of its file where that is another; `parent` is the id of the
+    session whose `call` (its key) started this one as a sub-agent's. `project` is the absolute directory.
+    Timestamps are Unix seconds.
     """
 
     id: str
@@ -108,6 +109,7 @@ class Session:
     branch: str = ""
     parent: str = ""
     call: str = ""
+    file: str = ""
     events: list[ForeignEvent] = field(default_factory=list[ForeignEvent])
     usage: list[ForeignUsage] = field(default_factory=list[ForeignUsage])
     edits: list[ForeignEdit] = field(default_factory=list[ForeignEdit])

@@ -301,6 +301,50 @@ async def test_a_hostile_history_is_refused_in_parts_and_opens_everywhere(
     assert check(data) == []
 
 
+async def test_a_session_whose_file_is_renamed_stays_one_conversation(store: Store, home: Path) -> None:
+    await imported(store, home)
+    before = [(each.id, each.original) for each in await everything(store)]
+    bodies = await _bodies(store)
+    for path in home.rglob("projects/*/*.jsonl"):
+        path.rename(path.with_name(f"z{path.name}"))
+    tally = await imported(store, home)
+    assert (tally.conversations, tally.events) == (0, 0)
+    assert [(each.id, each.original) for each in await everything(store)] == before
+    assert await _bodies(store) == bodies
+
+
+async def test_what_was_imported_under_the_name_of_a_file_stays_one_conversation(
+    store: Store, home: Path
+) -> None:
+    for path in home.rglob("projects/*/*.jsonl"):
+        path.rename(path.with_name(f"z{path.name}"))
+    await imported(store, home)
+    mine = "call IS NULL AND source = 'claude-code'"
+
+    def as_earlier_versions(connection: sqlite3.Connection) -> None:
+        connection.execute(f"UPDATE conversations SET original = 'z' || original WHERE {mine}")
+        connection.execute("DELETE FROM foreign_files")
+
+    await store.database.write(as_earlier_versions)
+    bodies = await _bodies(store)
+    tally = await imported(store, home)
+    assert (tally.conversations, tally.events) == (0, 0)
+    assert await _bodies(store) == bodies
+
+
+async def test_a_copy_of_a_session_with_other_texts_is_another_conversation(store: Store, home: Path) -> None:
+    await imported(store, home)
+    before = {(each.id, each.original) for each in await everything(store)}
+    path = next(home.rglob("projects/*/8cd0b153*.jsonl"))
+    prompt = "Fix the total in the cart, please."
+    path.with_name("copy.jsonl").write_text(path.read_text().replace(prompt, "Break it."))
+    for _ in range(2):
+        await imported(store, home)
+        (added,) = {(each.id, each.original) for each in await everything(store)} - before
+        assert added[1] == "copy"
+        path.with_name("copy.jsonl").touch()
+
+
 async def test_two_imports_at_once_store_everything_once(tmp_path: Path, home: Path) -> None:
     async with await Store.open(tmp_path / "data") as one, await Store.open(tmp_path / "data") as other:
         await asyncio.gather(imported(one, home), imported(other, home))
