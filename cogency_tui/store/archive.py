@@ -183,7 +183,7 @@ class ArchiveWriter:
                 raise ValueError(f"it is of another project, {record.project}")
         except _FAULTS as exc:
             number = line.get("number") or (line[kind].get("id", "") if isinstance(line[kind], dict) else "")
-            self._omit(f"{kind} {number} is not valid: {exc}".replace("  ", " "))
+            self._omit(f"{kind} {number} is not valid: {export_import.reason(exc)}".replace("  ", " "))
             # Without its first line nothing of a conversation could be found in the file.
             return redacted if kind == "conversation" else None
         if isinstance(record, EventRecord):

@@ -11,10 +11,10 @@ Unknown fields are dropped.
 """
 
 import base64
-import binascii
 import json
 import math
 import os
+import re
 import sqlite3
 import time
 import unicodedata
@@ -82,6 +82,9 @@ Count = Annotated[int, Meta(ge=0, le=10**12)]
 Size = Annotated[int, Meta(ge=0, le=1 << 50)]
 Amount = Annotated[float, Meta(ge=0, le=1e12)]
 Digest = Annotated[str, Meta(pattern="^([0-9a-f]{64})?$")]
+_OTHER_THAN_PATTERN = re.compile(r"Expected `str` matching regex .* - at (`.*`)")
+"""The error for what is no digest; no other text has to match a pattern."""
+
 Pixels = Annotated[int, Meta(ge=1, le=LONGEST_EDGE)]
 WholeDigest = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
 Kind = Literal["absent", "file", "link"]
@@ -187,7 +190,7 @@ class ContentRecord(msgspec.Struct, frozen=True):
         """
         try:
             data = base64.b64decode(self.data, validate=True)
-        except binascii.Error as exc:
+        except ValueError as exc:
             raise ValueError("its data is not base64") from exc
         if len(data) != self.size:
             raise ValueError(f"its data has {len(data):,} bytes and not {self.size:,}")
@@ -320,8 +323,26 @@ def blamed_on(number: int) -> Generator[None]:
     try:
         yield
     except (ValueError, KeyError, TypeError, RecursionError, sqlite3.IntegrityError) as exc:
-        why = f"{exc.args[0]!r} is missing" if isinstance(exc, KeyError) else str(exc)
-        raise UsageError(f"Line {number} has the wrong form: {why}.", ADVICE) from exc
+        raise UsageError(f"Line {number} has the wrong form: {reason(exc)}.", ADVICE) from exc
+
+
+def reason(error: Exception) -> str:
+    """Say in the user's words why a line of an export is invalid, given the error of its decoding."""
+    match error:
+        case KeyError(args=(name, *_)):
+            return f"{name!r} is missing"
+        case json.JSONDecodeError():
+            return "it is not JSON"
+        case UnicodeEncodeError():
+            return "it holds half a character (a lone surrogate)"
+        case UnicodeDecodeError():
+            return "it is not UTF-8"
+        case RecursionError():
+            return "it is nested too deeply"
+        case sqlite3.IntegrityError():
+            return "it contradicts a line before it"
+        case _:
+            return _OTHER_THAN_PATTERN.sub(r"\1 is not a digest", str(error))
 
 
 def is_portable(path: str) -> bool:

@@ -108,7 +108,9 @@ REFUSED: dict[str, Callable[[str], tuple[Record, str]]] = {
     "a directory made elsewhere": lambda p: (edit(p, made="other"), "not above the path"),
     "another project": lambda p: (edit("/"), "another project"),
     "a kind of file": lambda p: (edit(p, before_kind="device"), "before_kind"),
-    "a digest": lambda p: (edit(p, before_digest="../../x"), "before_digest"),
+    "a digest": lambda p: (edit(p, before_digest="../../x"), r"`\$.before_digest` is not a digest"),
+    "half a character": lambda p: (edit(p, before_kind="\ud800"), r"half a character \(a lone surrogate\)"),
+    "no base64": lambda p: ({**content(), "data": "\ud800"}, "its data is not base64"),
     "another size": lambda p: (edit(p, before_size=7), "size of a side is 7"),
     "a mode": lambda p: (edit(p, before_mode=-1), "before_mode"),
     "a content of nothing": lambda p: (edit(p, after_size=3), "absent, but has content"),
@@ -151,6 +153,16 @@ async def test_an_odd_conversation_is_refused(more: Record, project: Path) -> No
     async with agent_in(project) as agent:
         with pytest.raises(UsageError, match="Line 2 has the wrong form"):
             await agent.recall.import_lines(lines(conversation(**{"project": str(project), **more})))
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [("{", "it is not JSON"), ("[" * 100_000, "it is nested too deeply"), ("[]", "it is not a JSON object")],
+)
+async def test_what_is_no_object_of_json_is_refused_in_words(line: str, why: str, project: Path) -> None:
+    async with agent_in(project) as agent:
+        with pytest.raises(UsageError, match=f"^Line 3 has the wrong form: {why}\\.$"):
+            await agent.recall.import_lines([*lines(conversation(str(project))), line])
 
 
 async def test_what_is_nested_too_deeply_is_refused(project: Path) -> None:

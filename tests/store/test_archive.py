@@ -580,7 +580,7 @@ ODD: dict[str, tuple[list[str], str]] = {
     "nothing behind the head": ([EXPORT], "no conversation behind it"),
     "another version": ([EXPORT.replace("2", "1"), conversation_line()], "no exports but those of version 2"),
     "a head that is none": (['{"format": "x"}', conversation_line()], "does not begin with the header"),
-    "half a head": (['{"format": "cog', conversation_line()], "Invalid control"),
+    "half a head": (['{"format": "cog', conversation_line()], "it is not JSON"),
     "no head": ([conversation_line(), event_line("x")], "does not belong to a conversation"),
     "an event first": ([EXPORT, event_line("x")], "comes before the conversation"),
     "two conversations": ([EXPORT, conversation_line(), conversation_line(ID[::-1])], "another conversation"),
