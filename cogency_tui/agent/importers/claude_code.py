@@ -18,10 +18,9 @@ from cogency_tui.agent.importers.records import (
     between,
     blocks,
     entries,
+    file_stamp,
     is_in_use,
-    is_own_file,
     number,
-    stamp,
     text,
     text_of,
     whole,
@@ -91,10 +90,10 @@ def _session_files(entry: DirEntry[str], depth: int = 0) -> Iterator[SessionFile
             if depth < 5 and (depth != 2 or entry.name == "subagents"):
                 for each in entries(entry.path):
                     yield from _session_files(each, depth + 1)
-        elif entry.name.endswith(".jsonl") and is_own_file(entry):
+        elif entry.name.endswith(".jsonl") and (stamp := file_stamp(entry.path)):
             agent = _agent_id(entry.name)
             if (agent or depth == 1) and not agent.startswith(_SIDE_REQUESTS):
-                yield SessionFile(Path(entry.path), stamp(entry))
+                yield SessionFile(Path(entry.path), stamp)
     except OSError:
         return
 
@@ -362,7 +361,7 @@ def _caller(path: Path, call: str) -> str:
     for entry in entries(path.parent)[:_MOST_SIBLINGS]:
         agent = _agent_id(entry.name) if entry.name.endswith(".jsonl") else ""
         try:
-            if agent and entry.path != str(path) and is_own_file(entry):
+            if agent and entry.path != str(path) and file_stamp(entry.path):
                 with Path(entry.path).open("rb") as file:
                     if any(wanted in line for line in iter(lambda: file.readline(LONGEST_LINE), b"")):
                         return agent

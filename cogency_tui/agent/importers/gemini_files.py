@@ -2,11 +2,10 @@
 
 import hashlib
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from cogency_tui.agent.importers.records import as_list, as_object, as_text, entries, is_own_file, stamp
+from cogency_tui.agent.importers.records import as_list, as_object, as_text, entries, file_stamp
 from cogency_tui.agent.importers.session import LONGEST_LINE, Session, SessionFile, json_lines, parsed
 
 
@@ -43,7 +42,7 @@ def _marked(directory: Path) -> str:
     """The project that a directory below `tmp` names as its own."""
     marker = directory / ".project_root"
     try:
-        if not marker.is_file() or marker.stat().st_size > 10_000:
+        if not file_stamp(marker) or marker.stat().st_size > 10_000:
             return ""
         return marker.read_text("utf-8", "replace").strip()
     except OSError:
@@ -59,7 +58,7 @@ def project_of(path: Path) -> str:
 
 def _loaded(path: Path) -> Any:
     try:
-        if not path.is_file() or path.stat().st_size > LONGEST_LINE:
+        if not file_stamp(path) or path.stat().st_size > LONGEST_LINE:
             return None
         return parsed(path.read_bytes())
     except OSError:
@@ -74,10 +73,9 @@ def _stored_in(chats: Path) -> Iterator[tuple[Path, str]]:
         inner = entries(entry.path) if entry.is_dir(follow_symlinks=False) else [entry]
         for each in inner:
             is_named = each is not entry or each.name.startswith("session-")
-            if is_named and each.name.endswith((".json", ".jsonl")) and not is_continued:
-                with suppress(OSError):
-                    if is_own_file(each):
-                        yield Path(each.path), stamp(each)
+            is_session = is_named and each.name.endswith((".json", ".jsonl")) and not is_continued
+            if is_session and (stamp := file_stamp(each.path)):
+                yield Path(each.path), stamp
 
 
 def caller(path: Path, id: str) -> tuple[str, str]:

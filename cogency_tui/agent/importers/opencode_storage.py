@@ -79,10 +79,11 @@ def _everything(data: Path, named: str) -> Iterator[SessionFile]:
     found = sorted(_within(data, "opencode*.db"), key=lambda path: path.name != "opencode.db")
     for path in dict.fromkeys([*own, *found]):
         try:
-            yield from _listed(path)
+            if file_stamp(path):
+                yield from _listed(path)
         except OSError:
             continue
-    for path in _within(data / "storage/session", "*/*.json"):
+    for path in filter(file_stamp, _within(data / "storage/session", "*/*.json")):
         related = (path, data / "storage/message" / path.stem, data / "storage/session_diff" / path.name)
         times = [_changed(each) for each in related]
         yield SessionFile(path, _stamp("-".join(times), int(times[0] or 0) / 1e9), path.stem)

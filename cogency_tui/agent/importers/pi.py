@@ -18,13 +18,12 @@ from cogency_tui.agent.importers.records import (
     an_object,
     blocks,
     entries,
+    file_stamp,
     is_in_use,
-    is_own_file,
     number,
     objects,
     relative,
     renamed,
-    stamp,
     text,
     whole,
 )
@@ -92,11 +91,9 @@ def _session_files(entry: DirEntry[str], *, is_inner: bool = False) -> Iterator[
         if entry.is_dir(follow_symlinks=False):
             for each in [] if is_inner else entries(entry.path):
                 yield from _session_files(each, is_inner=True)
-        elif entry.name.endswith(".jsonl") and is_own_file(entry):
+        elif entry.name.endswith(".jsonl") and (stamp := file_stamp(entry.path)):
             project = _header(Path(entry.path)).get("cwd")
-            yield SessionFile(
-                Path(entry.path), stamp(entry), project=project if isinstance(project, str) else ""
-            )
+            yield SessionFile(Path(entry.path), stamp, project=project if isinstance(project, str) else "")
     except OSError:
         return
 

@@ -5,10 +5,10 @@ import os
 import re
 import time
 from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
-from stat import S_ISREG
+from stat import S_ISDIR, S_ISLNK, S_ISREG
 from typing import Any, cast
 
 _RUNNING = 3600.0
@@ -187,37 +187,21 @@ def entries(directory: Path | str) -> list[os.DirEntry[str]]:
     return []
 
 
-def is_own_file(entry: os.DirEntry[str]) -> bool:
-    """Return whether an entry is a regular file, or a link to one of the user's; report any other link.
-
-    Raises:
-        OSError: it cannot be read.
-    """
-    if not entry.is_symlink():
-        return entry.is_file()
-    if entry.is_file() and entry.stat().st_uid == os.geteuid():
-        return True
-    cannot_read(entry.path, "a link that leads to no file of yours")
-    return False
-
-
-def stamp(entry: os.DirEntry[str]) -> str:
-    """A mark of a file's state.
-
-    Raises:
-        OSError: it cannot be read.
-    """
-    state = entry.stat()
-    return f"{state.st_size}-{state.st_mtime_ns}"
-
-
-def file_stamp(path: Path) -> str:
-    """A mark of a regular file's state; empty for anything else."""
+def file_stamp(path: Path | str) -> str:
+    """A mark of the state of a regular file, or of the user's that a link leads to; empty for anything else,
+    which is reported, unless it is missing or a directory."""
     try:
-        state = path.stat()
+        is_link = S_ISLNK(Path(path).lstat().st_mode)
     except (OSError, ValueError):
         return ""
-    return f"{state.st_size}-{state.st_mtime_ns}" if S_ISREG(state.st_mode) else ""
+    with suppress(OSError):
+        state = Path(path).stat()
+        if S_ISREG(state.st_mode) and (not is_link or state.st_uid == os.geteuid()):
+            return f"{state.st_size}-{state.st_mtime_ns}"
+        if not is_link and S_ISDIR(state.st_mode):
+            return ""
+    cannot_read(path, "a link that leads to no file of yours" if is_link else "not a regular file")
+    return ""
 
 
 def is_in_use(path: Path) -> bool:

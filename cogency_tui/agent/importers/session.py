@@ -332,7 +332,7 @@ class Reader(Protocol):
         """Yield the stored sessions, also those of sub-agents; nothing where the program was never used.
 
         Quick: it lists directories and reads at most the first line of a file. Directories that cannot be
-        read are left out, and reported to `records.note_unread`.
+        read, and what is no file of the user's, are left out, and reported to `records.note_unread`.
         """
         ...
 

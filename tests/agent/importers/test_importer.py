@@ -128,6 +128,36 @@ async def test_a_link_to_nothing_and_a_folder_that_may_not_be_read_are_named(
     assert f"{link}: a link that leads to no file of yours" in tally.problems
 
 
+ROLLOUT = "rollout-2026-11-27T21-31-07-01a21eeb-512e-7850-bdbe-aac4aa945eb2.jsonl"
+
+
+@pytest.mark.parametrize(
+    ("name", "path"),
+    [
+        ("claude-code", ".claude/projects/-home-ada-shop/x.jsonl"),
+        ("codex", f".codex/sessions/2026/11/27/{ROLLOUT}"),
+        ("gemini", ".gemini/tmp/shop/chats/session-2026.json"),
+        ("opencode", ".local/share/opencode/opencode.db"),
+        ("opencode", ".local/share/opencode/storage/session/global/ses_1.json"),
+        ("pi", ".pi/agent/sessions/--x--/x.jsonl"),
+        ("vibe", ".vibe/logs/session/session_1/messages.jsonl"),
+    ],
+)
+async def test_what_is_no_file_of_the_users_is_named(
+    store: Store, tmp_path: Path, name: str, path: str
+) -> None:
+    place = tmp_path / "home" / path
+    place.parent.mkdir(parents=True)
+    for make, why in (
+        (lambda: place.symlink_to("/dev/zero"), "a link that leads to no file of yours"),
+        (lambda: os.mkfifo(place), "not a regular file"),
+    ):
+        make()
+        tally = await imported(store, tmp_path / "home", name)
+        assert (tally.unread, tally.problems) == (1, [f"{place}: {why}"])
+        place.unlink()
+
+
 async def test_edits_have_the_mode_that_their_file_has_now(store: Store, home: Path, tmp_path: Path) -> None:
     session = next((home / ".claude/projects/-home-ada-shop").glob("8cd0b153*.jsonl"))
     shop = tmp_path / "shop"
