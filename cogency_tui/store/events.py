@@ -65,8 +65,8 @@ def check_persisted(event: Event) -> None:
 
 def append(connection: sqlite3.Connection, conversation_id: str, event: Event) -> int:
     """Append an event, and update its conversation's row; return the event's sequence number. The first
-    message that is no private command titles a conversation; of a fork, the first of its own, if it still has
-    its parent's title.
+    message that is no private command titles a conversation; of a fork, the first of its own, unless its title
+    is the user's or another than its parent's.
 
     Raises:
         StoreError: there is no such conversation.
@@ -81,7 +81,8 @@ def append(connection: sqlite3.Connection, conversation_id: str, event: Event) -
     # max: neither a clock that was set back nor a recovered draft moves a conversation down the list.
     updated = connection.execute(
         "UPDATE conversations SET updated = max(updated, ?), turns = turns + ?,"
-        f" title = iif(title = '' OR (? <> '' AND call IS NULL AND title = ({_PARENT_TITLE})), ?, title)"
+        f" title = iif(title = '' OR (? <> '' AND call IS NULL AND NOT renamed"
+        f" AND title = ({_PARENT_TITLE})), ?, title)"
         " WHERE id = ?",
         (event["timestamp"], begins_turn(event), own, title, key),
     )

@@ -25,6 +25,18 @@ async def fill(store: Store, conversation: StoredConversation) -> list[int]:
     return [await store.append(conversation.id, event) for event in told]
 
 
+async def test_a_fork_keeps_the_title_that_the_user_gave_its_parent(
+    store: Store, conversation: StoredConversation
+) -> None:
+    await fill(store, conversation)
+    await store.rename(conversation.id, "Mine")
+    fork = await Forks(store.database).fork(conversation.id)
+    await store.append(fork.id, said("go on", time.time() + 1))
+    found = await store.conversation(fork.id)
+    assert found is not None
+    assert found.title == "Mine"
+
+
 async def test_a_fork_takes_its_title_from_its_own_first_message(
     store: Store, conversation: StoredConversation
 ) -> None:
