@@ -65,8 +65,8 @@ def check_persisted(event: Event) -> None:
 
 def append(connection: sqlite3.Connection, conversation_id: str, event: Event) -> int:
     """Append an event, and update its conversation's row; return the event's sequence number. The first
-    message that is no private command titles a conversation; of a fork, the first of its own, unless its title
-    is the user's or another than its parent's.
+    message that is no private command titles a conversation; of a fork, the first of its own, unless its
+    title is the user's or another than its parent's.
 
     Raises:
         StoreError: there is no such conversation.

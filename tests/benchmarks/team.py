@@ -56,7 +56,7 @@ _MONTHLY = 833_334
 
 _SETTINGS = (
     "max_connections=300 shared_buffers=5GB effective_cache_size=16GB work_mem=32MB maintenance_work_mem=1GB"
-    " max_wal_size=4GB checkpoint_timeout=15min wal_compression=lz4 random_page_cost=1.1"
+    " max_wal_size=4GB checkpoint_timeout=15min random_page_cost=1.1"
     " effective_io_concurrency=200 autovacuum_naptime=30s"
 )
 """Settings for a machine with 23 GB of memory; commits are durable."""
