@@ -901,7 +901,7 @@ def _history(
     yield from _unlike_copies(connection, path, copies, is_sound=is_sound)
     for copy in usable(copies):
         with suppress(sqlite3.Error), closing(copy.open()) as source:
-            lacking = [*_lacking(source, connection, copy)] if report.is_whole else []
+            lacking = [*_lacking(source, connection, copy, with_events=report.is_whole)]
             if lost := _only_in(source, connection):
                 lacking.insert(0, _plural(len(lost), "conversation"))
             if lacking:
@@ -961,17 +961,25 @@ def _contradiction(
     return Damage(path, f"{what}; {copy.path} has the originals")
 
 
-def _lacking(source: sqlite3.Connection, connection: sqlite3.Connection, copy: CheckedCopy) -> Iterator[str]:
+def _lacking(
+    source: sqlite3.Connection, connection: sqlite3.Connection, copy: CheckedCopy, *, with_events: bool
+) -> Iterator[str]:
     """Describe the rows of a copy that the store lacks, in conversations that are there."""
-    counts = "SELECT conversation_id, count(*) FROM events GROUP BY conversation_id"
-    ours = dict(connection.execute(counts).fetchall())
-    known = {id for (id,) in connection.execute("SELECT id FROM conversations")}
-    shorter = [id for id, count in source.execute(counts) if id in known and count > ours.get(id, 0)]
-    if lost := sum(len(event_chain.lacking(connection, source, id, copy.disproved)) for id in shorter):
+    if with_events and (lost := _count_lacking_events(source, connection, copy)):
         yield _plural(lost, "event")
     for table in _APPENDED if is_continued(source, connection) else ():
         if missing := _missing_rows(source, connection, table):
             yield f"{len(missing):,} {'row' if len(missing) == 1 else 'rows'} in {table}"
+
+
+def _count_lacking_events(
+    source: sqlite3.Connection, connection: sqlite3.Connection, copy: CheckedCopy
+) -> int:
+    counts = "SELECT conversation_id, count(*) FROM events GROUP BY conversation_id"
+    ours = dict(connection.execute(counts).fetchall())
+    known = {id for (id,) in connection.execute("SELECT id FROM conversations")}
+    shorter = [id for id, count in source.execute(counts) if id in known and count > ours.get(id, 0)]
+    return sum(len(event_chain.lacking(connection, source, id, copy.disproved)) for id in shorter)
 
 
 def _missing_rows(source: sqlite3.Connection, connection: sqlite3.Connection, table: str) -> list[int]:

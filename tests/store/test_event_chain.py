@@ -334,6 +334,11 @@ async def test_edits_and_usage_come_back_from_the_copy(directory: Path) -> None:
     make_copy(directory, time.time())
     _meddle(directory, "DELETE FROM usage WHERE id = 2")
     assert any("1 row in usage of cogency-" in damage.what for damage in check(directory))
+    # Also beside a changed event.
+    changing = "UPDATE events SET body = replace(body, '{}', '{}') WHERE seq = 1"
+    _meddle(directory, changing.format("message", "massage"))
+    assert any("1 row in usage of cogency-" in damage.what for damage in check(directory))
+    _meddle(directory, changing.format("massage", "message"))
     (line,) = repair(directory)
     assert line.startswith("1 row in usage was restored from")
     assert check(directory) == []
