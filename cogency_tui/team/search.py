@@ -8,6 +8,7 @@ import asyncio
 import json
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from math import isinf
 from typing import Any, NamedTuple
 
@@ -217,7 +218,9 @@ class _Search:
     def _match(self, conversation: StoredConversation, documents: list[Document], most: int) -> Match:
         wanted = [each for each in self._conditions if each.is_term] or self._conditions
         if conversation.renamed:
-            documents = [title_of(conversation), *documents]
+            # Documents have the ids that their origin gives.
+            title = replace(title_of(conversation), conversation=conversation.original)
+            documents = [title, *documents]
         hits = [each for each in documents if any(condition.test(each) for condition in wanted)]
         return Match(conversation, hits[:most], len(hits) > most)
 

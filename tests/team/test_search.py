@@ -274,6 +274,18 @@ async def test_a_row_that_another_client_wrote_hides_no_other(
     await root.close()
 
 
+async def test_a_hit_in_a_title_is_in_its_conversation(ada: Member, grace: Member) -> None:
+    conversation = await ada.begin()
+    await ada.say(conversation.id, "words")
+    await ada.store.rename(conversation.id, "Zebra crossing")
+    ada.share()
+    await ada.push()
+    async with grace.connected() as connection:
+        page = await search(connection, parse("zebra"), order="newest", limit=2)
+    [hit] = page.found[0].match.hits
+    assert (hit.kind, hit.conversation) == ("title", conversation.id)
+
+
 async def test_invalid_conversations_are_passed_over(
     ada: Member, grace: Member, server: Server, database: str
 ) -> None:
