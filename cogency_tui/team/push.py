@@ -25,8 +25,8 @@ from cogency_tui.store.increments import outgoing, own_conversations
 from cogency_tui.store.origins import Origin
 from cogency_tui.store.search.index_file import BLOBS
 from cogency_tui.team import copied_store, forks
-from cogency_tui.team.address import Address
-from cogency_tui.team.connection import PATIENCE, Connection, connected, words_of
+from cogency_tui.team.address import Address, address_of
+from cogency_tui.team.connection import PATIENCE, Connection, check_version, connected, words_of
 from cogency_tui.team.forks import CopiedFrom
 from cogency_tui.team.local_state import LocalState, Pushed, Refusal, Share, shared_projects
 from cogency_tui.team.rows import Rows, folded, rows_of, storable
@@ -303,9 +303,12 @@ class Pusher:
         """Push what is new of all shared conversations, or of these; withdraw what is to be withdrawn.
 
         Raises:
-            HistoryServerError: another process of this user's has been pushing for too long.
+            HistoryServerError: another process of this user's has been pushing for too long, or the schema is
+                of another version.
         """
         async with pushing_alone(self._store.data, self._patience):
+            # It may have been updated since the connection was made.
+            await check_version(self._connection, address_of(self._settings))
             return await self._push(ids)
 
     async def restrict(self, project: str) -> None:

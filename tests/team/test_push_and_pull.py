@@ -21,6 +21,7 @@ from cogency_tui.team import pull, sharing
 from cogency_tui.team.connection import connect
 from cogency_tui.team.local_state import Audience, is_private
 from cogency_tui.team.push import LocalStore, Pusher, pushing_alone
+from cogency_tui.team.schema import VERSION
 from tests.secret_samples import word
 from tests.store.test_export_import import full
 from tests.store.test_increments import assert_equal
@@ -522,6 +523,26 @@ async def test_a_project_that_is_shared_again_is_not_withdrawn(ada: Member) -> N
     assert (await ada.push()).withdrawn == 0
     assert not ada.state.withdraw_ended("/project", "", [conversation.id])
     assert not ada.state.hidden()
+
+
+async def test_a_database_that_was_updated_takes_no_more_from_an_older_program(
+    ada: Member, server: Server, database: str
+) -> None:
+    conversation = await ada.begin()
+    ada.share()
+    root = await connect(server.url("root", database))
+    store = LocalStore(ada.data)
+    async with ada.connected() as connection:
+        pusher = Pusher(connection, store, ada.state, ada.settings)
+        await ada.say(conversation.id, "before")
+        assert (await pusher.push()).events == 1
+        await root.execute("INSERT INTO cogency.versions VALUES ($1, 'x', $1)", VERSION + 1)
+        await ada.say(conversation.id, "after")
+        with pytest.raises(HistoryServerError, match="needs a newer program"):
+            await pusher.push()
+    store.close()
+    await root.close()
+    assert (await counts(server, database))["events"] == 1
 
 
 async def test_a_push_sends_no_more_of_a_project_whose_sharing_ends(
