@@ -573,6 +573,7 @@ def _losses(path: Path, recovered: Recovered) -> Iterator[str]:
         return
     with closing(open_to_read(path, _PATIENCE, untouched=True)) as connection:
         parts = [part for table in _OF_USERS if (part := _lost_part(connection, table, recovered))]
+        dropped = _still_dropped(connection, recovered)
         made = [
             id
             for id in recovered.made
@@ -588,7 +589,7 @@ def _losses(path: Path, recovered: Recovered) -> Iterator[str]:
         filled = [rows[table] for rows in recovered.filled.values() if table in rows]
         what = f"all {_OF_USERS[table]}{_since(recovered, table)}"
         yield f"{_LOST} {what}{f', which has {sum(filled):,}' if filled else ''}: the table was removed."
-    if dropped := _still_dropped(recovered):
+    if dropped:
         yield f"{_LOST} damaged rows: {_counted(dropped)}."
     if made:
         what = f"{_plural(len(made), 'conversation')} ({_listed(made)})"
@@ -621,16 +622,23 @@ def _since(recovered: Recovered, table: str) -> str:
     return f" since the copy of {max(dates)}" if dates else ""
 
 
-def _still_dropped(recovered: Recovered) -> dict[str, int]:
+def _still_dropped(connection: sqlite3.Connection, recovered: Recovered) -> dict[str, int]:
     """Return the numbers of damaged rows that no copy had."""
     filled = Counter[str]()
     for rows in recovered.filled.values():
         filled.update(rows)
     left = {table: count - filled[table] for table, count in recovered.dropped.items()}
     if recovered.has_chain:
-        # It names those that no copy has.
-        left.pop("events", None)
+        # It names those that no copy has, but for those whose entries are lost as well.
+        left["events"] = sum(not _is_known(connection, number) for number in recovered.events)
     return {table: count for table, count in left.items() if count > 0}
+
+
+def _is_known(connection: sqlite3.Connection, number: int) -> bool:
+    """Return whether there is an event of this number, or an entry of one."""
+    entry = event_chain.last_entry(connection, number)
+    event = connection.execute("SELECT 1 FROM events WHERE seq = ?", (number,)).fetchone()
+    return event is not None or (entry is not None and entry.seq == number)
 
 
 def _brought_back(path: Path, aside: Path, disproved: Collection[int] = ()) -> Iterator[str]:

@@ -790,15 +790,15 @@ class _Taking(Incoming):
             for name in ("dialect", "provider", "model", "turns", "tokens", "cost", "branch", "effort")
         }
         values |= {"updated": max(given.updated, found.updated), "model_chosen": given.model_chosen}
-        if found.title == from_column(title):
+        if found.title in ("", from_column(title)):
             values |= {"title": given.title, "renamed": given.renamed}
-        if (given.trashed is None) != (trashed is None):
-            values["trashed"] = given.trashed
+        if (found.trashed is None) == (trashed is None):
+            values["trashed"] = trashed = given.trashed
         bound = [to_column(value) if isinstance(value, str) else value for value in values.values()]
         assignments = ", ".join(f"{name} = ?" for name in values)
         self._connection.execute(f"UPDATE conversations SET {assignments} WHERE id = ?", (*bound, key))
         sql = "UPDATE received SET title = ?, trashed = ? WHERE id = ?"
-        self._connection.execute(sql, (to_column(given.title), given.trashed, key))
+        self._connection.execute(sql, (to_column(given.title), trashed, key))
 
     def _event(self, record: EventRecord) -> None:
         number = record.number

@@ -667,6 +667,40 @@ def exported_by(machine: Machine, ids: Iterable[str]) -> Callable[[sqlite3.Conne
     return work
 
 
+async def test_what_the_user_trashes_stays_there_and_an_empty_title_follows_the_owner(
+    machine: Connected,
+) -> None:
+    ada, eve = await machine("ada", "a"), await machine("eve", "e")
+    made = await begun(ada)
+    await ada.store.append(made.id, said("one"))
+
+    async def exchange() -> None:
+        await ada.sync()
+        carry(ada, eve)
+        await eve.sync()
+
+    await exchange()
+    [here] = await eve.store.conversations(limit=9)
+    await Trash(eve.store.database).move(here.id)
+    await eve.store.rename(here.id, "")
+    trash = Trash(ada.store.database)
+    for change in (trash.move, trash.restore):
+        await change(made.id)
+        await exchange()
+        assert (await eve.store.resolve(here.id)).trashed is not None
+    await ada.store.rename(made.id, "The owner's")
+    await exchange()
+    assert (await eve.store.resolve(here.id)).title == "The owner's"
+    # Once restored, it follows the owner again.
+    await Trash(eve.store.database).restore(here.id)
+    await trash.move(made.id)
+    await exchange()
+    assert (await eve.store.resolve(here.id)).trashed is not None
+    await trash.restore(made.id)
+    await exchange()
+    assert (await eve.store.resolve(here.id)).trashed is None
+
+
 async def test_ones_own_conversation_that_returns_as_an_export_is_ones_own(machine: Connected) -> None:
     ada, eve = await machine("ada", "a"), await machine("eve", "e")
     made = await begun(ada)

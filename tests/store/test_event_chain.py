@@ -311,6 +311,22 @@ async def test_a_damaged_entry_hides_no_changed_event(directory: Path) -> None:
     assert check(directory) == []
 
 
+@pytest.mark.parametrize("with_copy", [False, True])
+async def test_an_unreadable_event_whose_entry_is_lost_is_named(directory: Path, *, with_copy: bool) -> None:
+    (made,) = await _filled(directory, 6)
+    if with_copy:
+        make_copy(directory, time.time())
+    _meddle(
+        directory,
+        "DELETE FROM event_chain WHERE seq >= 4",
+        "UPDATE events SET body = '{' WHERE seq = 4",
+    )
+    lost = [line for line in repair(directory) if line.startswith("Lost")]
+    assert lost == ([] if with_copy else ["Lost: damaged rows: 1 in events."])
+    assert len(await _texts(directory, made.id)) == (6 if with_copy else 5)
+    assert check(directory) == []
+
+
 async def test_a_missing_chain_is_built_again_from_the_copy(directory: Path) -> None:
     await _filled(directory, 5)
     make_copy(directory, time.time())
