@@ -259,6 +259,8 @@ def _print_report(report: Report) -> None:
         talk(copied_words(report.ceded))
     count = sharing.counted(len(report.conversations))
     print_text(f"{count} and {report.events:,} events pushed.")
+    if report.withdrawn:
+        print_text(f"{sharing.counted(report.withdrawn)} withdrawn.")
     for failure in sorted(set(report.failures.values())):
         talk(failure)
 

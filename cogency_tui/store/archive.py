@@ -365,7 +365,7 @@ class ArchiveReader:
             if block is not None:
                 # A part would count as the conversation of the whole file that is imported later.
                 block.problem = block.problem or UsageError(
-                    f"The conversation in line {block.first} may be incomplete: the file has no end.",
+                    f"The conversation in line {block.first} may be incomplete: the file is cut off.",
                     "Import the whole file.",
                 )
                 yield block

@@ -630,7 +630,7 @@ def _still_dropped(connection: sqlite3.Connection, recovered: Recovered) -> dict
     left = {table: count - filled[table] for table, count in recovered.dropped.items()}
     if recovered.has_chain:
         # It names those that no copy has, but for those whose entries are lost as well.
-        left["events"] = sum(not _is_known(connection, number) for number in recovered.events)
+        left["events"] = sum(not _is_known(connection, number) for number in recovered.dropped_events)
     return {table: count for table, count in left.items() if count > 0}
 
 

@@ -75,8 +75,9 @@ def append(connection: sqlite3.Connection, conversation_id: str, event: Event) -
         # A clock before 1970: no export has such a time.
         event = cast("Event", {**event, "timestamp": 0.0})
     key = to_column(conversation_id)
-    is_titling = event["type"] == "user" and not is_private_command(event)
-    title = to_column(title_of(event["content"])) if event["type"] == "user" and is_titling else ""
+    title: str | bytes = ""
+    if event["type"] == "user" and not is_private_command(event):
+        title = to_column(title_of(event["content"]))
     own = title if begins_turn(event) else ""
     # max: neither a clock that was set back nor a recovered draft moves a conversation down the list.
     updated = connection.execute(

@@ -58,16 +58,16 @@ _DUPLICATE = (
 @dataclass(slots=True)
 class Recovered:
     """The result of a recovery: the number of read rows, the tables with unreadable places and those that are
-    `absent`, and the number of rows of each that were `dropped` as damaged, with the numbers of such
-    `events`; the number of rows that came from each copy, by the table; the numbers of the last rows that
-    there were, as far as they are known; the conversations that were `made` for others' rows, and those of
-    which too little is left; and whether the events had a chain."""
+    `absent`, and the number of rows of each that were `dropped` as damaged, with the numbers of
+    `dropped_events`; the number of rows that came from each copy, by the table; the numbers of the last rows
+    that there were, as far as they are known; the conversations that were `made` for others' rows, and those
+    of which too little is left; and whether the events had a chain."""
 
     rows: int = 0
     broken: list[str] = field(default_factory=list[str])
     absent: list[str] = field(default_factory=list[str])
     dropped: dict[str, int] = field(default_factory=dict[str, int])
-    events: list[int] = field(default_factory=list[int])
+    dropped_events: list[int] = field(default_factory=list[int])
     filled: dict[Path, dict[str, int]] = field(default_factory=dict[Path, dict[str, int]])
     last: dict[str, int] = field(default_factory=dict[str, int])
     made: list[str] = field(default_factory=list[str])
@@ -180,7 +180,8 @@ def _copy(source: sqlite3.Connection, target: sqlite3.Connection, name: str, fou
             continue
         if not readable(row[with_number:]):
             found.dropped[name] = found.dropped.get(name, 0) + 1
-            found.events += [row[0]] if name == "events" else []
+            if name == "events":
+                found.dropped_events.append(row[0])
             continue
         try:
             target.execute(f"INSERT INTO {name} ({names}) VALUES ({marks})", row)

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from cogency_tui.team.connection import connect
+from cogency_tui.team.local_state import opened_state
 from tests import forkserver
 from tests.team.postgres import Server
 
@@ -103,6 +104,12 @@ async def test_a_team_from_the_setup_to_a_withdrawal(server: Server, database: s
     assert ada("history", "share", "--yes")[0] == 0
     assert ada("history", "push")[1].startswith("1 conversation ")
     assert await root.fetchval("SELECT count(*) FROM cogency.conversations") == 1
+    # An end that was interrupted is carried out, and named, by the next push.
+    with opened_state(tmp_path / "ada" / "data") as state:
+        state.unshare(str(ada.project), withdrawing=True)
+    assert "1 conversation withdrawn" in ada("history", "push")[1]
+    assert ada("history", "share", "--yes")[0] == 0
+    assert ada("history", "push")[1].startswith("1 conversation ")
     # A project that has become private is neither pushed nor shared, but can still be withdrawn.
     (tmp_path / "ada" / "config.toml").write_text('[history]\nprivate = ["~/sh*"]\n')
     assert ada("run", "read greet.py once more")[0] == 0
